@@ -70,7 +70,7 @@ func startAPI(t *testing.T) (q *question, kubeconfig string) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Skip("KUBEBUILDER_ASSETS is not set: make test-envtest")
 	}
-	api := &envtest.Environment{}
+	api := &envtest.Environment{UseExistingCluster: new(false)}
 	config, err := api.Start()
 	if err != nil {
 		t.Fatal(err)

@@ -70,7 +70,7 @@ func record(cmd *cobra.Command, repository, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(state)) }()
+	defer func() { err = tidy(cmd, state, err) }()
 	report := say(cmd.ErrOrStderr())
 	cluster, err := startDemo(cmd, repository, state, report)
 	if err != nil {
@@ -84,10 +84,19 @@ func record(cmd *cobra.Command, repository, file string) (err error) {
 			Report:     report,
 		})
 	if err != nil {
-		return err
+		return errors.Join(cluster.failure(), err)
 	}
 	report(fmt.Sprintf("%s: %d pictures, %.0f s", file, len(film.Frames), film.Length.Seconds()))
 	return os.WriteFile(file, []byte(film.SVG()), 0o644)
+}
+
+// tidy removes the state of a run that went well. If it did not, the logs are of use.
+func tidy(cmd *cobra.Command, state string, err error) error {
+	if err == nil {
+		return os.RemoveAll(state)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "cluster: the logs are in %s\n", state)
+	return err
 }
 
 func runDemo(cmd *cobra.Command, repository, state string, keep bool) (err error) {
@@ -96,13 +105,7 @@ func runDemo(cmd *cobra.Command, repository, state string, keep bool) (err error
 		if state, err = os.MkdirTemp("", "podesta-demo-"); err != nil {
 			return err
 		}
-		defer func() {
-			if err == nil {
-				err = os.RemoveAll(state)
-			} else {
-				fmt.Fprintf(cmd.ErrOrStderr(), "cluster: the logs are in %s\n", state)
-			}
-		}()
+		defer func() { err = tidy(cmd, state, err) }()
 	}
 	cluster, err := startDemo(cmd, repository, state, say(cmd.ErrOrStderr()))
 	if err != nil {
@@ -115,7 +118,7 @@ func runDemo(cmd *cobra.Command, repository, state string, keep bool) (err error
 		Cluster:    cluster.Cluster,
 		Out:        out,
 	}); err != nil {
-		return err
+		return errors.Join(cluster.failure(), err)
 	}
 	fmt.Fprintf(out, "The demo took %.0f s.\n", time.Since(begun).Seconds())
 	if !keep {
@@ -135,6 +138,17 @@ type demoCluster struct {
 	*local.Cluster
 
 	roster *port.Kept
+}
+
+// failure returns why a part of the cluster has ended by itself, if one has. What was waited for
+// may not have come because of that.
+func (c *demoCluster) failure() error {
+	select {
+	case err := <-c.Failed():
+		return err
+	default:
+		return nil
+	}
 }
 
 func startDemo(

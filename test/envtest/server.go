@@ -76,7 +76,10 @@ func run(m *testing.M, o Options, prepare func(*Server) error) (code int, err er
 			"directory that holds etcd, kube-apiserver and kubectl: KUBEBUILDER_ASSETS=$(bin/cluster " +
 			"assets) go test ./test/…")
 	}
-	s := &Server{Environment: &envtest.Environment{ControlPlaneStartTimeout: starting}}
+	s := &Server{Environment: &envtest.Environment{
+		UseExistingCluster:       new(false), // whatever USE_EXISTING_CLUSTER says
+		ControlPlaneStartTimeout: starting,
+	}}
 	if o.CRDs {
 		s.CRDDirectoryPaths = []string{filepath.Join(Root, "config", "crd", "bases")}
 		s.ErrorIfCRDPathMissing = true

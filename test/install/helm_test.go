@@ -211,7 +211,7 @@ func saidBy(err error) string {
 // TestHelmInstallsUpgradesAndUninstalls on a cluster of its own. The groups' definition stays, so
 // that no group is lost.
 func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
-	server := &envtest.Environment{}
+	server := &envtest.Environment{UseExistingCluster: new(false)}
 	config, err := server.Start()
 	must(t, err)
 	defer func() { must(t, server.Stop()) }()

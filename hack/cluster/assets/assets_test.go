@@ -18,6 +18,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/test/bubble"
 )
 
 func TestTheDirectoryOfTheEnvironmentComesFirst(t *testing.T) {
@@ -209,6 +212,33 @@ func TestWhatCannotBeFetched(t *testing.T) {
 		})
 	}
 }
+
+// A download may be slow, but not stand still.
+func TestADownloadThatStandsStillEnds(t *testing.T) {
+	const pieces, piece = 3, standsStill / 2
+	bubble.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		_, err := get(t.Context(), &http.Client{Transport: answering(func(r *http.Request) (*http.Response, error) {
+			read, write := io.Pipe()
+			go func() {
+				for range pieces {
+					<-time.After(piece)
+					_, _ = write.Write([]byte("piece")) // it is read
+				}
+				<-r.Context().Done()
+				_ = write.CloseWithError(r.Context().Err())
+			}()
+			return &http.Response{StatusCode: http.StatusOK, Body: read}, nil
+		})}, "http://192.0.2.1/archive", maxArchive, nil)
+		if took := time.Since(begun); !errors.Is(err, errStandsStill) || took != pieces*piece+standsStill {
+			t.Errorf("it ended after %v with %v", took, err)
+		}
+	})
+}
+
+type answering func(*http.Request) (*http.Response, error)
+
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
 
 func TestTheNearestPublishedVersionIsChosen(t *testing.T) {
 	for _, tc := range []struct {

@@ -104,10 +104,32 @@ func (i index) choose(version, goos, goarch string) (archive, error) {
 // minor is the version without its patch: v1.37.1 → v1.37.
 func minor(version string) string { return semver.MajorMinor(version) }
 
+// standsStill is for how long nothing may come of a download before it ends: a connection that is
+// silent would keep everybody waiting who needs the programs.
+const standsStill = 30 * time.Second
+
+var errStandsStill = fmt.Errorf("nothing has come for %v", standsStill)
+
+// moving is a download; each piece of it winds the timer up again.
+type moving struct {
+	io.Reader
+	still *time.Timer
+}
+
+func (m moving) Read(piece []byte) (int, error) {
+	n, err := m.Reader.Read(piece)
+	if n > 0 {
+		m.still.Reset(standsStill)
+	}
+	return n, err
+}
+
 // get returns what a URL has; done, if not nil, counts its bytes.
 func get(
 	ctx context.Context, client *http.Client, url string, most int64, done *tally,
 ) ([]byte, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
@@ -120,12 +142,17 @@ func get(
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s: %s", url, response.Status)
 	}
-	content := io.LimitReader(response.Body, most+1)
+	still := time.AfterFunc(standsStill, func() { cancel(errStandsStill) })
+	defer still.Stop()
+	content := io.LimitReader(moving{response.Body, still}, most+1)
 	if done != nil {
 		done.total.Store(max(0, response.ContentLength)) // -1: the server does not say
 		content = io.TeeReader(content, done)
 	}
 	body, err := io.ReadAll(content)
+	if err != nil && context.Cause(ctx) != nil {
+		err = fmt.Errorf("%s: %w", url, context.Cause(ctx))
+	}
 	if err == nil && int64(len(body)) > most {
 		err = fmt.Errorf("%s: more than %d bytes", url, most)
 	}

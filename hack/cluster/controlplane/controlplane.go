@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -56,7 +57,10 @@ type ControlPlane struct {
 // Start starts the control plane and returns when it answers, its CRDs are served and the namespace
 // "default" is ready. The caller must Stop it; the context is for the start alone.
 func Start(ctx context.Context, o Options) (*ControlPlane, error) {
-	c := &ControlPlane{env: new(envtest.Environment)}
+	c := &ControlPlane{env: &envtest.Environment{
+		UseExistingCluster:       new(false), // whatever USE_EXISTING_CLUSTER says
+		ControlPlaneStartTimeout: time.Minute,
+	}}
 	if err := c.configure(o); err != nil {
 		c.closeLogs()
 		return nil, err

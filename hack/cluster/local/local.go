@@ -225,8 +225,11 @@ func (c *Cluster) prepare() error {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return fmt.Errorf("another cluster runs in %s: stop it, or name another directory", state)
 	}
-	if err := os.RemoveAll(filepath.Join(state, "pods")); err != nil {
-		return err
+	for _, old := range []string{"pods", "kubeconfig", "manager.kubeconfig", "manager.pid", "etcd.pid",
+		"kube-apiserver.pid"} {
+		if err := os.RemoveAll(filepath.Join(state, old)); err != nil {
+			return err
+		}
 	}
 	c.log, err = os.Create(filepath.Join(state, "podrunner.log"))
 	return err
