@@ -120,9 +120,12 @@ func (u *user) use(ctx context.Context, epoch agent.Epoch) error {
 			return ctx.Err()
 		}
 		err := u.device.Act(ctx, turn, fmt.Sprintf("line %d", line))
-		if device.Over(err) { // the permission is about to end
+		switch {
+		case device.Over(err): // the permission is about to end
 			fmt.Printf("%s is refused: %v\n", u.device.Name, err)
 			<-ctx.Done()
+		case err != nil && ctx.Err() == nil:
+			fmt.Printf("%s does not know whether line %d was taken: %v\n", u.device.Name, line, err)
 		}
 		select {
 		case <-ctx.Done():

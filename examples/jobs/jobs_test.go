@@ -162,9 +162,13 @@ func TestWhatWasBegunIsReadAfterTheClaim(t *testing.T) {
 	former := make(chan error, 1)
 	go func() {
 		former <- s.fenced(fence.WithEpoch(t.Context(), 5), func(tx *sql.Tx, epoch agent.Epoch) error {
+			defer func() { <-commit }()
+			defer close(written)
+			// else the server ends it when it has waited for what follows, which may take long
+			if _, err := tx.Exec(`SET LOCAL idle_in_transaction_session_timeout = 0`); err != nil {
+				return err
+			}
 			_, err := tx.Exec(`INSERT INTO result (job, output, runner, epoch) VALUES (1, $1, 'former', $2)`, first.Output, epoch)
-			close(written)
-			<-commit
 			return err
 		})
 	}()
@@ -203,7 +207,9 @@ func until(t *testing.T, s store, query string, want int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	for got := -1; got != want; {
+	again := time.NewTicker(5 * time.Millisecond) // nobody tells
+	defer again.Stop()
+	for got := -1; got != want; <-again.C {
 		if err := s.QueryRowContext(ctx, query).Scan(&got); err != nil {
 			t.Fatal(err)
 		}

@@ -54,15 +54,17 @@ type Device struct {
 // taken it.
 func Open(dir string, saw func(act Act, refused error)) (*Device, error) {
 	d := &Device{dir: dir, saw: saw}
+	var err error
+	if d.gate, err = fence.Open(d.path("epoch")); err != nil { // first: now nobody else changes the turn
+		return nil, err
+	}
 	text, err := os.ReadFile(d.path("turn"))
 	if err == nil {
 		err = json.Unmarshal(text, &d.last)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the device's last turn, %s: %w", d.path("turn"), err)
-	}
-	if d.gate, err = fence.Open(d.path("epoch")); err != nil {
-		return nil, err
+		return nil, errors.Join(fmt.Errorf("the device's last turn, %s: %w", d.path("turn"), err),
+			d.gate.Close())
 	}
 	return d, nil
 }
