@@ -18,11 +18,13 @@ var (
 	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading  = regexp.MustCompile(`(?m)^#{1,6} +(.*)$`)
 	anchorID = regexp.MustCompile(`<a (?:id|name)="([^"]+)"`)
-	fence    = regexp.MustCompile("(?ms)^ *```.*?^ *```")
-	dropped  = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
-	page     = regexp.MustCompile(`\bdocs/[\w/-]+\.(?:md|svg)\b`)
-	retired  = regexp.MustCompile(`(?i)\b(?:tenures?|petitions?|nominees?|soundings?|incumbents?)\b`)
-	goTest   = regexp.MustCompile(`\bTest[A-Z]\w+`)
+	// what generated pages say of themselves; a guide may tell its reader not to edit something
+	notToEdit = regexp.MustCompile("(?i)[;.] do not edit\\.")
+	fence     = regexp.MustCompile("(?ms)^ *```.*?^ *```")
+	dropped   = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
+	page      = regexp.MustCompile(`\bdocs/[\w/-]+\.(?:md|svg)\b`)
+	retired   = regexp.MustCompile(`(?i)\b(?:tenures?|petitions?|nominees?|soundings?|incumbents?)\b`)
+	goTest    = regexp.MustCompile(`\bTest[A-Z]\w+`)
 )
 
 // TestLinks follows every relative link of every page, and every anchor.
@@ -111,9 +113,7 @@ func anchors(t *testing.T, path string) []string {
 }
 
 // generated reports whether a program wrote a page. Whatever writes it checks it.
-func generated(text string) bool {
-	return strings.Contains(strings.ToLower(text), "do not edit")
-}
+func generated(text string) bool { return notToEdit.MatchString(text) }
 
 // prose is a page without its code blocks.
 func prose(t *testing.T, path string) string {
