@@ -89,17 +89,23 @@ func TestAnEffectThatPanicsLeavesTheGate(t *testing.T) {
 func TestAHigherEpochWaitsForTheEffectUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var g Gate
+		var mu sync.Mutex // effects of one epoch run beside each other
 		var landed []agent.Epoch
+		land := func(e agent.Epoch) error {
+			mu.Lock()
+			defer mu.Unlock()
+			landed = append(landed, e)
+			return nil
+		}
 		slow, begun := make(chan struct{}), make(chan struct{})
 		go g.Do(5, func() error {
 			close(begun)
 			<-slow
-			landed = append(landed, 5)
-			return nil
+			return land(5)
 		})
 		<-begun
 		for range 2 { // two of the new epoch, to see that both get in
-			go g.Do(7, func() error { landed = append(landed, 7); return nil })
+			go g.Do(7, func() error { return land(7) })
 			synctest.Wait()
 		}
 		if len(landed) != 0 {

@@ -179,7 +179,7 @@ func TestStatusPortIsBounded(t *testing.T) {
 			continue
 		}
 		// an accepted connection that stays silent is closed after five seconds
-		if err := conn.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+		if err := conn.SetReadDeadline(time.Now().Add(4 * time.Second)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) &&

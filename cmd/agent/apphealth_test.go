@@ -93,9 +93,9 @@ func TestRosterHasTheAppProbed(t *testing.T) {
 func twoApps(t *testing.T) (agents []string, unhealthy *atomic.Bool, port string) {
 	t.Helper()
 	unhealthy = new(atomic.Bool)
-	second := listen(t, "127.0.0.2:0")
+	first, second := listenTwice(t)
 	_, port, _ = net.SplitHostPort(second.Addr().String())
-	for i, l := range []net.Listener{listen(t, net.JoinHostPort("127.0.0.1", port)), second} {
+	for i, l := range []net.Listener{first, second} {
 		app := &httptest.Server{
 			Listener: l,
 			Config: &http.Server{
@@ -113,6 +113,23 @@ func twoApps(t *testing.T) (agents []string, unhealthy *atomic.Bool, port string
 		_ = free.Close()
 	}
 	return agents, unhealthy, port
+}
+
+// listenTwice listens on one port of two addresses: on the next one if somebody has the first.
+func listenTwice(t *testing.T) (first, second net.Listener) {
+	t.Helper()
+	for range 100 {
+		second = listen(t, "127.0.0.2:0")
+		_, port, _ := net.SplitHostPort(second.Addr().String())
+		var err error
+		if first, err = net.Listen("tcp", net.JoinHostPort("127.0.0.1", port)); err == nil {
+			return first, second
+		}
+		t.Log(err)
+		_ = second.Close()
+	}
+	t.Fatal("no port is free on both addresses")
+	return nil, nil
 }
 
 func listen(t *testing.T, address string) net.Listener {

@@ -127,7 +127,7 @@ func TestGRPCIsNotAnswered(t *testing.T) {
 		<-r.Context().Done() // it hears that the probe has given up
 		close(gone)
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), untilAsked)
 	defer cancel()
 	if err := parse(t, "grpc://"+silent)(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("silence: %v", err)

@@ -42,7 +42,7 @@ func TestALinkIsRenewedWithoutAWord(t *testing.T) {
 	inEachFabric(t, func(t *testing.T, f fabric) {
 		a, b := f.join("a", 1), f.join("b", 2)
 		until := soon()
-		f.certify("a", time.Now(), until)
+		f.certify("a", time.Now().Add(-time.Hour), until) // it is in its last quarter
 		introduce(f, []string{"a", "b"}, a, b)
 		b.Link([]string{"a"})
 		expect(t, a, Up{"b"})

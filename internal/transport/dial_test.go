@@ -122,7 +122,7 @@ func TestTheKernelTellsOfAKilledProcess(t *testing.T) {
 	expect(t, a, Down{"b", Closed})
 	took := time.Since(began)
 	t.Logf("known after %s", took)
-	if took > 250*time.Millisecond {
+	if took > leastPatience {
 		t.Errorf("the end of a killed process became known after %s", took)
 	}
 	victim.Wait()

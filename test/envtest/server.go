@@ -79,6 +79,7 @@ func run(m *testing.M, o Options, prepare func(*Server) error) (code int, err er
 	s := &Server{Environment: &envtest.Environment{
 		UseExistingCluster:       new(false), // whatever USE_EXISTING_CLUSTER says
 		ControlPlaneStartTimeout: starting,
+		ControlPlaneStopTimeout:  starting,
 	}}
 	if o.CRDs {
 		s.CRDDirectoryPaths = []string{filepath.Join(Root, "config", "crd", "bases")}

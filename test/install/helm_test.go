@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -211,7 +212,11 @@ func saidBy(err error) string {
 // TestHelmInstallsUpgradesAndUninstalls on a cluster of its own. The groups' definition stays, so
 // that no group is lost.
 func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
-	server := &envtest.Environment{UseExistingCluster: new(false)}
+	server := &envtest.Environment{
+		UseExistingCluster:       new(false),
+		ControlPlaneStartTimeout: time.Minute,
+		ControlPlaneStopTimeout:  time.Minute,
+	}
 	config, err := server.Start()
 	must(t, err)
 	defer func() { must(t, server.Stop()) }()
