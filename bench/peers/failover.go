@@ -56,6 +56,9 @@ func failover(ctx context.Context, args []string) error {
 	if err := adopt(); err != nil {
 		return err
 	}
+	if err := stayAhead(ctx); err != nil {
+		return err
+	}
 	dir, done, err := o.place()
 	if err != nil {
 		return err

@@ -82,6 +82,9 @@ func stress(ctx context.Context, args []string) error {
 	if err := adopt(); err != nil {
 		return err
 	}
+	if err := stayAhead(ctx); err != nil {
+		return err
+	}
 	dir, done, err := o.place()
 	if err != nil {
 		return err
