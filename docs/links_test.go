@@ -19,7 +19,7 @@ var (
 	heading  = regexp.MustCompile(`(?m)^#{1,6} +(.*)$`)
 	anchorID = regexp.MustCompile(`<a (?:id|name)="([^"]+)"`)
 	// what generated pages say of themselves; a guide may tell its reader not to edit something
-	notToEdit = regexp.MustCompile("(?i)[;.] do not edit\\.")
+	notToEdit = regexp.MustCompile(`(?i)[;.] do not edit\.`)
 	fence     = regexp.MustCompile("(?ms)^ *```.*?^ *```")
 	dropped   = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
 	page      = regexp.MustCompile(`\bdocs/[\w/-]+\.(?:md|svg)\b`)

@@ -55,7 +55,8 @@ type Device struct {
 func Open(dir string, saw func(act Act, refused error)) (*Device, error) {
 	d := &Device{dir: dir, saw: saw}
 	var err error
-	if d.gate, err = fence.Open(d.path("epoch")); err != nil { // first: now nobody else changes the turn
+	// before the turn is read: from now on nobody else changes it
+	if d.gate, err = fence.Open(d.path("epoch")); err != nil {
 		return nil, err
 	}
 	text, err := os.ReadFile(d.path("turn"))
