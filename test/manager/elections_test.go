@@ -50,6 +50,7 @@ func TestElectionWithoutAManager(t *testing.T) {
 	elect("scheduler-0/1/1", p[1], p[:1], p[2])
 	p[0].Change(func() { p[0].Report.LastElection = nil })
 	successor := startManager(t, m.Address, patiently)
+	hurry(p[:2])
 	seen := sees(t, namespace, "scheduler-1 as coordinator", coordinatedBy("scheduler-1", metav1.ConditionTrue))
 	const one = ", >scheduler-2 CoordinatorUnreachable"
 	if got, want := electionsOf(seen[len(seen)-1]), "scheduler-2>scheduler-1 "+one; got != want {
