@@ -22,6 +22,7 @@ import (
 
 	"github.com/podesta-dev/podesta/bench/peers/condition"
 	"github.com/podesta-dev/podesta/bench/peers/member"
+	"github.com/podesta-dev/podesta/bench/peers/standstill"
 )
 
 func main() {
@@ -48,6 +49,8 @@ func run(ctx context.Context, args []string) error {
 		return makeReport(args)
 	case "member": // started by the others
 		return member.Run(ctx, args)
+	case "standstill":
+		return standstill.Main(args)
 	case "loop":
 		go condition.Loop()
 		_, err := io.Copy(io.Discard, os.Stdin)

@@ -15,6 +15,7 @@ import (
 	"github.com/podesta-dev/podesta/bench/peers/condition"
 	"github.com/podesta-dev/podesta/bench/peers/proxy"
 	"github.com/podesta-dev/podesta/bench/peers/report"
+	"github.com/podesta-dev/podesta/bench/peers/standstill"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
@@ -135,6 +136,11 @@ func (o *stressOptions) under(
 	if err != nil {
 		return nil, err
 	}
+	still, err := standstill.Begin([]string{self, "standstill"})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "peers: whether the machine stands still is not known:", err)
+	}
+	defer still.End()
 	var runs []*entrant
 	defer func() {
 		for _, r := range runs {
@@ -177,10 +183,20 @@ func (o *stressOptions) under(
 		return nil, err
 	}
 	for _, r := range runs {
-		records = append(records, o.judge(r, c))
+		record := o.judge(r, c)
+		record.Watched = still != nil
+		for _, s := range still.Within(r.from, r.to) {
+			record.Standstills = append(record.Standstills, report.Standstill{
+				At:  milliseconds(s.From.Sub(r.from)),
+				For: milliseconds(s.Length()),
+			})
+		}
+		records = append(records, record)
 	}
 	return records, nil
 }
+
+func milliseconds(d time.Duration) float64 { return account.Durations{d}.Milliseconds()[0] }
 
 // entrant is a team within a span.
 type entrant struct {

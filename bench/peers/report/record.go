@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -57,6 +58,49 @@ type Record struct {
 	// out.
 	Leases      []float64 `json:"leases,omitempty"`
 	AgentLapses int       `json:"agentLapses,omitempty"`
+	// Standstills are those of the machine itself, if it was Watched: package standstill.
+	Watched     bool         `json:"watched,omitempty"`
+	Standstills []Standstill `json:"standstills,omitempty"`
+}
+
+// Standstill is when a CPU stood still, from the begin of the span, and for how long.
+type Standstill struct {
+	At  float64 `json:"at"`
+	For float64 `json:"for"`
+}
+
+// aftermath is how long after a standstill a change of leader counts as following from it.
+const aftermath = 1000
+
+// spurious says how many changes no fault caused, and how many of these followed a standstill.
+func (r Record) spurious() string {
+	after := 0
+	for _, at := range r.Spurious {
+		if slices.ContainsFunc(r.Standstills, func(s Standstill) bool {
+			return s.At <= at && at <= s.At+s.For+aftermath
+		}) {
+			after++
+		}
+	}
+	if after == 0 {
+		return fmt.Sprint(len(r.Spurious))
+	}
+	return fmt.Sprintf("%d, %d after a standstill", len(r.Spurious), after)
+}
+
+// stoodStill says how often the machine stood still; empty: nobody watched.
+func (r Record) stoodStill() string {
+	longest := 0.0
+	for _, s := range r.Standstills {
+		longest = max(longest, s.For)
+	}
+	switch {
+	case !r.Watched:
+		return ""
+	case longest == 0:
+		return "never"
+	}
+	return fmt.Sprintf("%d times, up to %.0f ms", len(r.Standstills), longest)
 }
 
 // Newest returns of each measurement the newest record, in the order in which the measurements were
