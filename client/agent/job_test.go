@@ -102,7 +102,7 @@ func TestStoppedWorkIsNotCalledAgainWithoutAMajority(t *testing.T) {
 		report: func(context.Context, error) {},
 		shut:   func() {},
 	}
-	p := permitted(t, 7, 300*time.Millisecond)
+	p := permitted(t, 7, time.Second)
 	p.renewed, p.session = 1, t.Context()
 	s.hear(p)
 	first := s.job
@@ -153,7 +153,7 @@ func TestNothingBeginsShortlyBeforeTheEnd(t *testing.T) {
 // The process was paused, and goes on: the work may run before the goroutine that would end its
 // context. Err knows all the same.
 func TestErrReadsTheClock(t *testing.T) {
-	j := quiet(t, 60*time.Millisecond)
+	j := quiet(t, time.Second)
 	if err := j.ctx.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestErrReadsTheClock(t *testing.T) {
 // A permission that comes back, or a message that lay in a buffer during a pause, does not revive
 // work whose context was to end.
 func TestALossIsFinal(t *testing.T) {
-	j := quiet(t, 60*time.Millisecond)
+	j := quiet(t, time.Second)
 	pass(t, j.end)
 	j.extend(permitted(t, 7, time.Hour))
 	if j.ctx.Err() == nil {
@@ -201,7 +201,7 @@ func TestAContextNeverEndsEarlierThanPromised(t *testing.T) {
 // over, and no longer.
 func TestHangingWorkClosesItsSessionWhenThePermissionIsOver(t *testing.T) {
 	closed := make(chan time.Duration, 2) // when the session was closed; the work's return closes it, too
-	j, err := newJob(t.Context(), permitted(t, 7, 100*time.Millisecond), func() { closed <- reading(t) })
+	j, err := newJob(t.Context(), permitted(t, 7, time.Second), func() { closed <- reading(t) })
 	if err != nil || j == nil {
 		t.Fatal("no job: ", err)
 	}
