@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// slice is the shortest time slice of Linux (since 6.12). Of the threads that wait, the kernel takes
-// one of those first. More would distort what is measured. With the highest niceness others waited
-// for longer: beside 4 loops and all systems, one wake-up in a thousand was 8 ms late, and not 6.
-// With a real-time priority, Go's scheduler lets threads wait for new ones, which do not have it, for
-// up to a second.
+// slice is the shortest time slice of Linux (since 6.12). Of the threads that wait, the kernel
+// takes one of those first. More would distort what is measured. With the highest niceness others
+// waited for longer: beside 4 loops and all systems, one wake-up in a thousand was 8 ms late, and
+// not 6. With a real-time priority, Go's scheduler lets threads wait for new ones, which do not
+// have it, for up to a second.
 const slice = 100 * time.Microsecond
 
 // stayAhead has the kernel take this program's threads before the busy loops until ctx ends, as it

@@ -136,9 +136,9 @@ func (o *stressOptions) under(
 	if err != nil {
 		return nil, err
 	}
-	still, err := standstill.Begin([]string{self, "standstill"})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "peers: whether the machine stands still is not known:", err)
+	still, unwatched := standstill.Begin([]string{self, "standstill"})
+	if unwatched != nil {
+		fmt.Fprintln(os.Stderr, "peers: whether the machine stands still is not known:", unwatched)
 	}
 	defer still.End()
 	var runs []*entrant
@@ -151,23 +151,8 @@ func (o *stressOptions) under(
 		}
 		err = errors.Join(err, running.End())
 	}()
-	for i, y := range systems {
-		s := &site{
-			dir:     filepath.Join(dir, y.name),
-			index:   i,
-			agent:   o.agent,
-			servers: servers,
-			weather: c.Weather,
-		}
-		t, err := newTeam(ctx, s, y, running)
-		if err != nil {
-			return nil, err
-		}
-		runs = append(runs, &entrant{
-			team:   t,
-			usage:  usage{used: map[string]int{}},
-			leases: leases{counts: map[string]float64{}},
-		})
+	if runs, err = o.enter(ctx, dir, c, systems, servers, running); err != nil {
+		return nil, err
 	}
 	waiting, cancel := context.WithTimeoutCause(ctx, o.patience,
 		errors.New("not waited for any longer"))
@@ -197,6 +182,32 @@ func (o *stressOptions) under(
 }
 
 func milliseconds(d time.Duration) float64 { return account.Durations{d}.Milliseconds()[0] }
+
+// enter starts a team of each system. It returns those that it has started also with an error.
+func (o *stressOptions) enter(
+	ctx context.Context, dir string, c condition.Condition, systems []system, servers *servers,
+	running *condition.Running,
+) (runs []*entrant, err error) {
+	for i, y := range systems {
+		s := &site{
+			dir:     filepath.Join(dir, y.name),
+			index:   i,
+			agent:   o.agent,
+			servers: servers,
+			weather: c.Weather,
+		}
+		t, err := newTeam(ctx, s, y, running)
+		if err != nil {
+			return runs, err
+		}
+		runs = append(runs, &entrant{
+			team:   t,
+			usage:  usage{used: map[string]int{}},
+			leases: leases{counts: map[string]float64{}},
+		})
+	}
+	return runs, nil
+}
 
 // entrant is a team within a span.
 type entrant struct {

@@ -39,7 +39,7 @@ func Watch(cpu int, out io.Writer) error {
 	}
 	for last := register.Now(); ; {
 		rest := unix.NsecToTimespec(beat.Nanoseconds())
-		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &rest, nil) // if it is too short, it looks once more
+		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &rest, nil) // a signal ends it sooner
 		now := register.Now()
 		if late := now.Sub(last) - beat; late >= Least {
 			if _, err := fmt.Fprintln(out, int64(last), int64(now)); err != nil {
