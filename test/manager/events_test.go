@@ -19,7 +19,7 @@ func eventsIn(t *testing.T, namespace string, want ...string) {
 	})
 }
 
-// eventBegins waits for an event that begins so.
+// eventBegins waits for an event that begins so: what follows depends on who had reported by then.
 func eventBegins(t *testing.T, namespace, want string) {
 	t.Helper()
 	eventsUntil(t, namespace, want+"…", func(seen []string) bool {
@@ -27,6 +27,7 @@ func eventBegins(t *testing.T, namespace, want string) {
 	})
 }
 
+// eventsUntil waits until ok holds for the events that have been recorded.
 func eventsUntil(t *testing.T, namespace, want string, ok func(seen []string) bool) {
 	t.Helper()
 	watch, err := server.Core.EventsV1().Events(namespace).Watch(t.Context(), metav1.ListOptions{})

@@ -38,9 +38,10 @@ func three(t *testing.T, m *manager) (namespace string, processes []*process) {
 		})
 	}
 	elect("scheduler-2/1/1", processes[2], processes[:2])
-	// the first report alone may have been in the status, and in the event
+	// At first the status may tell what one process alone has reported, and so does the event then.
 	sees(t, namespace, "scheduler-2 as coordinator, as all tell it", func(g *v1.ElectionGroup) bool {
-		return coordinatedBy("scheduler-2", metav1.ConditionTrue)(g) && electionsOf(g) == ">scheduler-2 CoordinatorUnreachable" &&
+		return coordinatedBy("scheduler-2", metav1.ConditionTrue)(g) &&
+			electionsOf(g) == ">scheduler-2 CoordinatorUnreachable" &&
 			ptr.Deref(g.Status.Elections[0].Messages, 0) == 6
 	})
 	labelled(t, namespace, "scheduler-2")
