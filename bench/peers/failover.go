@@ -108,21 +108,12 @@ func (o *failoverOptions) compare(
 			t.close()
 		}
 	}()
-	for i, y := range systems {
-		s := &site{
-			dir:     filepath.Join(dir, y.name),
-			index:   i,
-			agent:   o.agent,
-			servers: servers,
-		}
-		if some[0].proxies {
-			s.weather = &proxy.Weather{}
-		}
-		t, err := newTeam(ctx, s, y, calm)
-		if err != nil {
-			return nil, err
-		}
-		teams = append(teams, t)
+	var weather *proxy.Weather
+	if some[0].proxies {
+		weather = &proxy.Weather{}
+	}
+	if teams, err = o.startTeams(ctx, dir, systems, servers, weather, calm); err != nil {
+		return nil, err
 	}
 	var records []report.Record
 	for _, f := range some {

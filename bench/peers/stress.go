@@ -151,7 +151,15 @@ func (o *stressOptions) under(
 		}
 		err = errors.Join(err, running.End())
 	}()
-	if runs, err = o.enter(ctx, dir, c, systems, servers, running); err != nil {
+	teams, err := o.startTeams(ctx, dir, systems, servers, c.Weather, running)
+	for _, t := range teams {
+		runs = append(runs, &entrant{
+			team:   t,
+			usage:  usage{used: map[string]int{}},
+			leases: leases{counts: map[string]float64{}},
+		})
+	}
+	if err != nil {
 		return nil, err
 	}
 	waiting, cancel := context.WithTimeoutCause(ctx, o.patience,
@@ -168,45 +176,9 @@ func (o *stressOptions) under(
 		return nil, err
 	}
 	for _, r := range runs {
-		record := o.judge(r, c)
-		record.Watched = still != nil
-		for _, s := range still.Within(r.from, r.to) {
-			record.Standstills = append(record.Standstills, report.Standstill{
-				At:  milliseconds(s.From.Sub(r.from)),
-				For: milliseconds(s.Length()),
-			})
-		}
-		records = append(records, record)
+		records = append(records, o.judge(r, c, still))
 	}
 	return records, nil
-}
-
-func milliseconds(d time.Duration) float64 { return account.Durations{d}.Milliseconds()[0] }
-
-// enter starts a team of each system. It returns those that it has started also with an error.
-func (o *stressOptions) enter(
-	ctx context.Context, dir string, c condition.Condition, systems []system, servers *servers,
-	running *condition.Running,
-) (runs []*entrant, err error) {
-	for i, y := range systems {
-		s := &site{
-			dir:     filepath.Join(dir, y.name),
-			index:   i,
-			agent:   o.agent,
-			servers: servers,
-			weather: c.Weather,
-		}
-		t, err := newTeam(ctx, s, y, running)
-		if err != nil {
-			return runs, err
-		}
-		runs = append(runs, &entrant{
-			team:   t,
-			usage:  usage{used: map[string]int{}},
-			leases: leases{counts: map[string]float64{}},
-		})
-	}
-	return runs, nil
 }
 
 // entrant is a team within a span.
@@ -287,8 +259,10 @@ func tell(runs []*entrant) string {
 	return strings.Join(all, "; ")
 }
 
-// judge writes down what a team did.
-func (o *stressOptions) judge(r *entrant, c condition.Condition) report.Record {
+// judge writes down what a team did, and when the machine stood still; nil: nobody watched.
+func (o *stressOptions) judge(
+	r *entrant, c condition.Condition, still *standstill.Log,
+) report.Record {
 	f := account.Judge(r.team.book.Entries(), r.from, r.to)
 	record := o.record(report.Stress, r.team.system.name, c.Name)
 	record.Span, record.Faults, record.Strikes = f.Span.Seconds(), o.faults, f.Strikes
@@ -307,5 +281,10 @@ func (o *stressOptions) judge(r *entrant, c condition.Condition) report.Record {
 	record.Crashes = r.team.crashed()
 	record.Leases = account.Durations(r.leases.asked).Milliseconds()
 	record.AgentLapses = int(r.leases.lapses)
+	record.Watched = still != nil
+	for _, s := range still.Within(r.from, r.to) {
+		ms := account.Durations{s.From.Sub(r.from), s.Length()}.Milliseconds()
+		record.Standstills = append(record.Standstills, report.Standstill{At: ms[0], For: ms[1]})
+	}
 	return record
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/podesta-dev/podesta/bench/peers/account"
 	"github.com/podesta-dev/podesta/bench/peers/condition"
+	"github.com/podesta-dev/podesta/bench/peers/proxy"
 	"github.com/podesta-dev/podesta/bench/peers/said"
 	"github.com/podesta-dev/podesta/test/register"
 )
@@ -36,6 +38,27 @@ type team struct {
 	closing   bool
 	crashes   int // of members that nobody killed
 	tending   sync.WaitGroup
+}
+
+// startTeams starts a team of each system. It returns those that it has started also with an error.
+func (o *options) startTeams(
+	ctx context.Context, dir string, systems []system, servers *servers, weather *proxy.Weather,
+	running *condition.Running,
+) (teams []*team, err error) {
+	for i, y := range systems {
+		t, err := newTeam(ctx, &site{
+			dir:     filepath.Join(dir, y.name),
+			index:   i,
+			agent:   o.agent,
+			servers: servers,
+			weather: weather,
+		}, y, running)
+		if err != nil {
+			return teams, err
+		}
+		teams = append(teams, t)
+	}
+	return teams, nil
 }
 
 // newTeam starts a team. The caller must close it.
