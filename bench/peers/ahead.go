@@ -18,13 +18,14 @@ import (
 // have it, for up to a second.
 const slice = 100 * time.Microsecond
 
-// stayAhead has the kernel take this program's threads before the busy loops until ctx ends, as it
-// does with Podesta's agents. The proxies are here, which stand for the network, and a network does
-// not wait for busy loops. What this program starts has the usual slices.
+// stayAhead asks for the shortest time slices for this program's threads until ctx ends. The
+// proxies are here, which stand for the network, and a network does not wait for busy loops. What
+// this program starts has the usual slices. (That is why it does not call internal/timeslice:
+// its slices are inherited.)
 func stayAhead(ctx context.Context) error {
 	if err := goAhead(); err != nil {
 		return fmt.Errorf("ask for short time slices, so that the proxies do not wait for busy "+
-			"loops; Linux has them since 6.12: %w", err)
+			"loops; a sandbox may refuse that: %w", err)
 	}
 	go func() {
 		again := time.NewTicker(time.Second) // a new thread is a usual one, too

@@ -3,6 +3,7 @@ package report
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -69,7 +70,8 @@ type Standstill struct {
 	For float64 `json:"for"`
 }
 
-// aftermath is how long after a standstill a change of leader counts as following from it.
+// aftermath is how long after a standstill a change of leader counts as following from it, in
+// milliseconds.
 const aftermath = 1000
 
 // spurious says how many changes no fault caused, and how many of these followed a standstill.
@@ -90,17 +92,16 @@ func (r Record) spurious() string {
 
 // stoodStill says how often the machine stood still; empty: nobody watched.
 func (r Record) stoodStill() string {
-	longest := 0.0
-	for _, s := range r.Standstills {
-		longest = max(longest, s.For)
-	}
 	switch {
 	case !r.Watched:
 		return ""
-	case longest == 0:
+	case len(r.Standstills) == 0:
 		return "never"
 	}
-	return fmt.Sprintf("%d times, up to %.0f ms", len(r.Standstills), longest)
+	longest := slices.MaxFunc(r.Standstills, func(x, y Standstill) int {
+		return cmp.Compare(x.For, y.For)
+	})
+	return fmt.Sprintf("%d times, up to %.0f ms", len(r.Standstills), longest.For)
 }
 
 // Newest returns of each measurement the newest record, in the order in which the measurements were

@@ -58,8 +58,10 @@ func TestTables(t *testing.T) {
 	FailoverTable(&failover, made)
 	for text, want := range map[string][]string{
 		stress.String(): {
-			"| quiet | raft | 100 s | 2, 1 after a standstill | 4 | 5.00 % | 12 ms | 3.2 % |  |  | 2 times, up to 74 ms | 1.00 % | 3 | 1700 ms | 12.0 s | 12.0 s; 1 without |",
-			"| quiet | podesta-100ms | 100 s | 0 | 0 | 0.00 % | never | 0.0 % | 100 ms | 200 ms |  | 0.00 % | 0 |  |  |  |",
+			"| quiet | raft | 100 s | 2, 1 after a standstill | 4 | 5.00 % | 12 ms | 3.2 % |  |  " +
+				"| 2 times, up to 74 ms | 1.00 % | 3 | 1700 ms | 12.0 s | 12.0 s; 1 without |",
+			"| quiet | podesta-100ms | 100 s | 0 | 0 | 0.00 % | never | 0.0 % | 100 ms | 200 ms |  " +
+				"| 0.00 % | 0 |  |  |  |",
 		},
 		byFault.String(): {
 			"| condition | system | SIGKILL: N | median | p99 | max | SIGSTOP: N | median | p99 | max " +

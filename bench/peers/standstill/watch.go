@@ -1,6 +1,6 @@
-// Package standstill notices when the machine itself stands still: its CPUs are virtual, and the
-// machine below may need them for something else. Then nothing runs, whatever its priority, and a
-// lease that is shorter than that is lost by no fault of the system that is measured.
+// Package standstill notices when the machine itself stands still: a virtual CPU runs nothing
+// while its host has something else to do. Then no thread runs, whatever its priority, and a lease
+// that is shorter than that is lost by no fault of the system that is measured.
 package standstill
 
 import (
