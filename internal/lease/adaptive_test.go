@@ -161,24 +161,26 @@ func TestHearingDoesNotComeBack(t *testing.T) {
 	}
 }
 
-// LH10: the only voter hears from nobody when it has stood still, and knows for how long it did.
+// LH10: the only voter hears from nobody when it has stood still, and knows for how long it did,
+// whether or not it asks again at once (LH4).
 func TestTheOnlyVoterStandsStill(t *testing.T) {
-	for stood, want := range map[time.Duration]time.Duration{
-		700 * ms:        lease1,
-		2 * time.Second: 100 * ms,
+	for _, c := range []struct{ led, stood, want time.Duration }{
+		{3 * time.Second, 700 * ms, lease1},
+		{3 * time.Second, 2 * time.Second, 100 * ms},
+		{1900 * ms, 700 * ms, lease1},
 	} {
 		r := rosterOf(1)
 		r.LeaseMinimum = 100 * ms
 		s := newSolo(t, r, "P1")
 		s.do(lease.Event{Type: lease.Nominated, Process: "P1"})
-		s.after(2 * time.Second)
+		s.after(c.led)
 		if asks := s.Asks(); asks != 100*ms {
 			t.Fatalf("it asks for %v", asks)
 		}
-		s.asleep(stood)
+		s.asleep(c.stood)
 		s.after(time.Second)
-		if asks := s.Asks(); asks != want {
-			t.Errorf("having stood still for %v it asks for %v, want %v", stood, asks, want)
+		if asks := s.Asks(); asks != c.want {
+			t.Errorf("it led for %v and stood still for %v: it asks for %v, want %v", c.led, c.stood, asks, c.want)
 		}
 	}
 }

@@ -89,7 +89,8 @@ func (m *Machine) driveCandidate() {
 // if there is a rival that may be.
 func (m *Machine) withdraw(rival bool) {
 	if rival {
-		m.candidacy.restsUntil = m.now.Boot + restLeast*m.t + m.random(restMore*m.t)
+		rest := restLeast*m.t + m.random(restMore*m.t)
+		m.candidacy.restsUntil = max(m.candidacy.restsUntil, m.now.Boot+rest)
 		m.candidacy.retryAt = m.candidacy.restsUntil
 	} else {
 		m.candidacy.retryAt = m.now.Boot + m.t

@@ -17,6 +17,7 @@ type situation struct {
 	late   int
 	newest int8 // the last of the group's rosters that may come
 	short  bool // the leaseholder may ask for half the lease (LH10)
+	steady bool // whoever holds the lease counts as if it had led for long (LH4)
 	budget
 }
 
@@ -66,6 +67,15 @@ func situations() []situation {
 			drift:  true,
 			short:  true,
 			budget: budget{losses: 1, restarts: 1, quanta: 2},
+		},
+		{name: "leases that are asked for again", fast: slowHolder, steady: true,
+			budget: budget{quanta: 3}},
+		{
+			name:   "short leases that are asked for again, a lost message and drift",
+			drift:  true,
+			short:  true,
+			steady: true,
+			budget: budget{losses: 1, quanta: 2},
 		},
 		{
 			name:   "short leases and a new generation",

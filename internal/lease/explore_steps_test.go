@@ -18,6 +18,9 @@ func (x *exploration) tell(w *world, p int, e lease.Event, fails bool) (wrote bo
 	}
 	own := w.own(p)
 	out := *m.Step(e)
+	if x.steady {
+		m.LedForLong()
+	}
 	requests, replies := slices.Clone(out.Requests), slices.Clone(out.Replies)
 	if e.Type == lease.Requested && e.Request.Kind == lease.Release {
 		w.free(p, e.From, e.Request.Epoch)

@@ -95,7 +95,7 @@ func TestWander(t *testing.T) {
 	}
 	steps, acted := 0, 0
 	for seed := range uint64(schedules) {
-		s.prompt, s.slow, s.short = seed%2 == 0, seed%3 == 0, seed%5 < 2
+		s.prompt, s.slow, s.short, s.steady = seed%2 == 0, seed%3 == 0, seed%5 < 2, seed%7 < 3
 		x := explorer(s)
 		if err := x.wander(seed, 300); err != nil && !errors.Is(err, errWander) {
 			t.Fatalf("seed %d: %v", seed, err)

@@ -41,6 +41,11 @@ func (t *tally) clone() *tally {
 	return &copied
 }
 
+// LedForLong has a Machine count as one that has led for an hour without a lapse (LH4).
+func (m *Machine) LedForLong() {
+	m.leaseholder.leadsSince, m.leaseholder.lapsedAt = -time.Hour, -time.Hour
+}
+
 // Believed calls visit for every promise of the epoch it acts under that a Machine relies on at
 // this instant (G5).
 func (m *Machine) Believed(now Instant, visit func(voter Member, until Instant)) {
@@ -72,11 +77,21 @@ func (m *Machine) Own() (e Epoch, lease time.Duration, until Instant) {
 		}
 		for i, q := range c.roster.Members {
 			if q.Name == m.self.Name && c.promised[i] > 0 && c.promised[i] >= until {
-				e, lease, until = c.epoch, c.roster.Lease, c.promised[i]
+				e, lease, until = c.epoch, c.leaseUntil(c.promised[i]), c.promised[i]
 			}
 		}
 	}
 	return e, lease, until
+}
+
+// leaseUntil is the longest lease of a round whose window ends at an instant.
+func (t *tally) leaseUntil(until Instant) (longest time.Duration) {
+	for _, r := range t.rounds {
+		if r.number > 0 && r.sent+Window(r.lease) == until {
+			longest = max(longest, r.lease)
+		}
+	}
+	return longest
 }
 
 // Size is how many things a Machine keeps, for G13.

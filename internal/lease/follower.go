@@ -30,13 +30,14 @@ import "time"
 // F4. A RENEW is a heartbeat. While they arrive, the failure detector asks the leaseholder only
 // every tenth heartbeat, to measure T.
 //
-// F5. While a process holds the lease, hears the leaseholder, follows one by hearsay or waits for
-// an heir, the messages of the election algorithm do not reach its algorithm, except for which
-// incarnation sends them: a leaseholder that is not the highest process would be bullied for ever.
-// Nor does its algorithm answer what contradicted its coordinator shortly before, and it forgets
-// who has withdrawn: it would not hear who is a candidate again. As soon as the process suspects
-// the leaseholder, it listens again. First its algorithm gets the messages of the last L and two
-// heartbeats: their senders may have started too late to follow the leaseholder.
+// F5. While a process holds the lease or asks for it again (LH4), hears the leaseholder, follows
+// one by hearsay or waits for an heir, the messages of the election algorithm do not reach its
+// algorithm, except for which incarnation sends them: a leaseholder that is not the highest
+// process would be bullied for ever. Nor does its algorithm answer what contradicted its
+// coordinator shortly before, and it forgets who has withdrawn: it would not hear who is a
+// candidate again. As soon as the process suspects the leaseholder, it listens again. First its
+// algorithm gets the messages of the last L and two heartbeats: their senders may have started too
+// late to follow the leaseholder.
 //
 // F6. A process that does not hear the leaseholder, and whose question about it (C8) fewer than a
 // majority have answered, names nobody to its app and to the manager. Nobody can tell it whether
@@ -103,7 +104,7 @@ func (m *Machine) cannotTell() bool {
 // process (F5).
 func (m *Machine) IgnoresElections() bool {
 	f := &m.follower
-	return m.leaseholder.held != nil || m.hearsLeaseholder() ||
+	return m.leaseholder.held != nil || m.leaseholder.lapsed != nil || m.hearsLeaseholder() ||
 		f.hearsay && f.leaseholder.Name != "" || m.awaitsHeir(f.heir)
 }
 

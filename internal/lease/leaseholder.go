@@ -3,21 +3,14 @@ package lease
 import "time"
 
 // The leaseholder is the process that a majority of the voters has promised an epoch to. seek.go
-// asks for votes and renewals; tally.go (LH1), step_down.go (LH6), clocks.go (LH7), length.go
-// (LH10) and renewal.go (LH11) have the other rules.
+// asks for votes and renewals; tally.go (LH1), lapse.go (LH4), step_down.go (LH6), clocks.go (LH7),
+// length.go (LH10) and renewal.go (LH11) have the other rules.
 //
 // LH2. The leaseholder may act until the deadline: the latest instant that the windows of a
 // majority reach. This is checked at each use, with the clock read then. No timer is relied on.
 //
 // LH3. It renews every heartbeat, which LH10 sets, at every member, whatever process is nominated;
 // if the lease is the shortest, at half of the voters in turns (LH11).
-//
-// LH4. A lease that lapsed is over: its epoch is never used again, even if a response arrives late.
-// The leaseholder releases what voters may still have promised, and withdraws its candidacy for a
-// random 4 to 8 T if another process may coordinate. A process that stops every now and then must
-// not keep the lease without ever using it. It does not rest for rivals none of which has answered
-// for a lease, while it has not stood still itself: they are dead, and it is needed when one of
-// them is back.
 //
 // LH5. After a new generation the leaseholder seeks a new epoch beside the one that it holds: it
 // goes on renewing the old one, at its own voter, too (V4), while votes for the new one arrive.
@@ -47,6 +40,8 @@ type leaseholder struct {
 	held         *tally        // the epoch that it holds; nil: none
 	sought       *tally        // the epoch that it seeks, perhaps beside held (C3, LH5, LH9)
 	steppingDown *steppingDown // what it has yet to release (LH6)
+	lapsed       *lapsed       // the lease that it asks for again (LH4)
+	lapsedAt     Instant       // when a lease lapsed last; 0: none has
 	nextRound    Instant       // when the next round of requests is due
 	outbidAfter  Instant       // it outbids no voter before (LH9)
 	lastSought   Epoch         // the highest that this incarnation has sought (C3)
@@ -91,22 +86,6 @@ func (m *Machine) answersAreMissing(since Instant) bool {
 	return m.now.Boot-since < m.answerTimeout()
 }
 
-// lapse ends a lease whose promises have run out (LH4).
-func (m *Machine) lapse() {
-	l := &m.leaseholder
-	if l.held != nil && m.now.Boot >= l.held.deadline {
-		rival := m.roster.hasRival(m.self.Name) && l.held.mayHaveRival(m.self.Name, m.now.Boot)
-		m.release(l.held, l.sought)
-		l.length.lapsed(l.held.renewed)
-		if m.roster.majority() == 1 { // it may hear from nobody, and need not
-			l.length.reached(m.roster, m.now.Boot)
-		}
-		m.dropLease()
-		m.withdraw(rival)
-		m.postponeFallback()
-	}
-}
-
 // dropLease gives up the lease at once without telling anybody. What the app was told ends by its
 // deadline.
 func (m *Machine) dropLease() {
@@ -114,7 +93,8 @@ func (m *Machine) dropLease() {
 		m.out.Revoke = true
 	}
 	m.stopActing()
-	m.leaseholder.sought, m.leaseholder.steppingDown = nil, nil
+	l := &m.leaseholder
+	l.sought, l.steppingDown, l.lapsed = nil, nil, nil
 }
 
 // stopActing ends the epoch that is held, and remembers until when the app may rely on it.

@@ -161,48 +161,6 @@ func TestWithdrawnAndBack(t *testing.T) {
 	s.claimAgain(e)
 }
 
-// LH4: a leaseholder that lapses rests for a rival that has answered lately, and also when it stood
-// still itself, because then it cannot know. It does not rest for rivals that are dead.
-func TestLapsedLeaseholderRestsForWhoAnswers(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		beat  func(*solo) // what happens in a heartbeat after the others have promised
-		rests bool
-	}{
-		{"the others are dead", func(s *solo) { s.after(s.roster.Heartbeat) }, false},
-		{"it stands still", func(s *solo) { s.asleep(2 * s.roster.Lease); s.after(ms) }, true},
-		{"one of four answers", func(s *solo) {
-			p, ok := sent(s.after(s.roster.Heartbeat), lease.Renew, "P1")
-			if ok {
-				s.response("P1", s.answer(p, true))
-			}
-		}, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := newSolo(t, rosterOf(5), "P3")
-			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
-			preVote := s.sent(lease.PreVote, "P1")
-			s.response("P1", s.answer(preVote, true))
-			s.response("P2", s.answer(preVote, true))
-			vote := s.sent(lease.Vote, "P1")
-			s.response("P1", s.answer(vote, true))
-			s.response("P2", s.answer(vote, true))
-			if !s.may() {
-				t.Fatal("it does not hold")
-			}
-			for end := s.now + 4*s.roster.Lease; s.may(); c.beat(s) {
-				if s.now > end {
-					t.Fatal("it holds on")
-				}
-			}
-			s.after(ms)
-			if s.Rests() != c.rests {
-				t.Errorf("it rests: %t", s.Rests())
-			}
-		})
-	}
-}
-
 // LH1: responses may overtake each other. One to an older request does not shorten what a newer one
 // has renewed.
 func TestAnOlderResponseShortensNothing(t *testing.T) {
@@ -219,28 +177,5 @@ func TestAnOlderResponseShortensNothing(t *testing.T) {
 	s.response("P1", s.answer(older, true))
 	if _, deadline, ok := s.Permission(); !ok || renewed <= before || deadline != renewed {
 		t.Errorf("the deadline was %v, then %v, and is %v", before, renewed, deadline)
-	}
-}
-
-// LH4: a lease that lapses while an epoch of the next roster is sought beside it is given back to
-// that roster's members: the newcomers among them may have promised the new epoch.
-func TestALapsedLeaseIsGivenBackToTheNewcomers(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P3")
-	s.holding()
-	s.roster = next(s.roster, func(r *lease.Roster) {
-		r.Members = append(r.Members, lease.Member{
-			Name:     "P4",
-			UID:      "uid-P4",
-			StateID:  "state-P4",
-			Priority: 1,
-			Voter:    true,
-		})
-	})
-	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
-	sought := s.sent(lease.Vote, "P4")
-	s.asleep(lease1)
-	out := s.do(lease.Event{Type: lease.Tick})
-	if p, ok := sent(out.Requests, lease.Release, "P4"); !ok || p.Epoch != sought.Epoch || s.may() {
-		t.Errorf("it sought %s, and releases %v (%t)", sought.Epoch, p.Epoch, ok)
 	}
 }

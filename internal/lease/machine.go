@@ -106,6 +106,7 @@ func (m *Machine) Step(e Event) *Output {
 	if m.roster != nil {
 		m.driveLeaseholder()
 		m.driveCandidate()
+		m.askedInVain()
 		m.driveFollower()
 	}
 	m.out.Version = m.disk.begin()

@@ -173,6 +173,7 @@ func (m *Machine) lostLeaseholder() string {
 func (m *Machine) changeOver(t *tally) {
 	l := &m.leaseholder
 	switch {
+	case l.lapsed != nil: // LH4; who answered before answers still (LH8)
 	case l.held == nil:
 		l.leadsSince = m.now.Boot
 	case l.held.measures(t.roster, m.now.Boot):
@@ -186,7 +187,7 @@ func (m *Machine) changeOver(t *tally) {
 func (m *Machine) take(t *tally) {
 	l, f := &m.leaseholder, &m.follower
 	l.epochSince = m.now.Boot
-	l.held, l.sought = t, nil
+	l.held, l.sought, l.lapsed = t, nil, nil
 	l.nextRound = m.now.Boot
 	l.length.begin(m.roster, m.now.Boot)
 	l.renewal.toAllUntil = m.now.Boot + toAll
@@ -216,8 +217,13 @@ func (m *Machine) abandonSought() {
 	c.splits = min(c.splits+1, maxSplits)
 }
 
-// dropSought releases the epoch that is sought.
+// dropSought releases the epoch that is sought; after a lapse once it asks for no other one (LH4).
 func (m *Machine) dropSought() {
-	m.release(m.leaseholder.sought, nil)
-	m.leaseholder.sought = nil
+	l := &m.leaseholder
+	if l.lapsed != nil {
+		l.lapsed = &lapsed{l.sought, l.lapsed.rival}
+	} else {
+		m.release(l.sought, nil)
+	}
+	l.sought = nil
 }

@@ -162,6 +162,16 @@ func (s *snapshot) leaseholder(m *Machine) {
 	if l.held != nil {
 		s.due(l.leadsSince + m.answerTimeout()) // LH8; epochSince is for preemption alone
 	}
+	if l.held != nil { // LH4
+		steadyAt := max(l.leadsSince, l.lapsedAt) + steady*m.roster.Lease
+		s.flags(l.held.renewed >= steadyAt)
+		s.due(steadyAt)
+	}
+	s.flags(l.lapsed != nil)
+	if d := l.lapsed; d != nil {
+		s.number(int64(d.tally.epoch), d.tally.roster.Generation)
+		s.flags(d.rival)
+	}
 	for _, name := range slices.Sorted(maps.Keys(l.peers)) {
 		p := l.peers[name]
 		s.name(name)
@@ -265,7 +275,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		fields int
 	}{
 		{Machine{}, 20}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 13}, {preVote{},
-			11}, {leaseholder{}, 12}, {tally{}, 14}, {steppingDown{}, 4},
+			11}, {leaseholder{}, 14}, {tally{}, 14}, {steppingDown{}, 4}, {lapsed{}, 2},
 		{peer{}, 7}, {follower{}, 19}, {length{}, 11}, {renewal{}, 6},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {

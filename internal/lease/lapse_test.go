@@ -1,0 +1,195 @@
+package lease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// lapsing is P3 of five, which has led for this long, and whose lease of 100 ms has just lapsed. It
+// returns the epoch that it had.
+func lapsing(t *testing.T, led time.Duration) (*solo, lease.Epoch) {
+	t.Helper()
+	s := leading(t, "P1", "P2")
+	s.answered(led-time.Second, "P1", "P2")
+	e, _, _ := s.Permission()
+	s.standStill()
+	return s, e
+}
+
+// standStill has it stand still until its lease has lapsed, while its voters are still bound to it.
+func (s *solo) standStill() {
+	s.t.Helper()
+	_, deadline, _ := s.Permission()
+	s.asleep(deadline - s.now)
+	if out := s.do(lease.Event{Type: lease.Tick}); s.may() || !out.Revoke {
+		s.t.Fatalf("it may act: %t, and revokes: %t", s.may(), out.Revoke)
+	}
+}
+
+// regained has P1 and P2 promise the next epoch.
+func (s *solo) regained() {
+	s.t.Helper()
+	for _, k := range []lease.Kind{lease.PreVote, lease.Vote} {
+		p := s.sent(k, "P1")
+		s.response("P1", s.answer(p, true))
+		s.response("P2", s.answer(p, true))
+	}
+}
+
+// LH4: a leaseholder that stood still for a moment too long asks for the lease again, under another
+// epoch, and gives nothing back meanwhile. Nor does it listen to elections (F5). Then it goes on as
+// if nothing had been: whoever answered before may be its heir (LH8).
+func TestALapsedLeaseIsAskedForAgain(t *testing.T) {
+	s, before := lapsing(t, 3*time.Second)
+	if n := count(s.out.Requests, lease.Release); n > 0 || s.Rests() || !s.IgnoresElections() {
+		t.Errorf("it releases %d times; it rests: %t; it listens: %t", n, s.Rests(), !s.IgnoresElections())
+	}
+	s.regained()
+	if e, _, _ := s.Permission(); !s.may() || e <= before || s.Rests() {
+		t.Fatalf("it may act: %t, under %s after %s; it rests: %t", s.may(), e, before, s.Rests())
+	}
+	s.after(ms)
+	if !s.may() || s.Rests() {
+		t.Errorf("a moment later it may act: %t; it rests: %t", s.may(), s.Rests())
+	}
+	s.do(lease.Event{Type: lease.Withdrawn})
+	if p := s.sent(lease.StepDown, "P1"); p.Heir != "P2" {
+		t.Errorf("its heir is %q", p.Heir)
+	}
+}
+
+// LH4: who asks for its lease in vain gives it back, and rests.
+func TestALapsedLeaseIsAskedForInVain(t *testing.T) {
+	for name, inVain := range map[string]func(*solo) []lease.Addressed{
+		"nobody answers": func(s *solo) []lease.Addressed { return s.after(s.roster.Timeout + ms) },
+		"another one leads": func(s *solo) []lease.Addressed {
+			p := s.sent(lease.PreVote, "P1")
+			for _, q := range []string{"P1", "P2", "P4"} {
+				v := s.answer(p, false)
+				v.Holder, v.HolderEpoch, v.Heard, v.Remaining = "P5", epoch(1, 9), true, 90*ms
+				s.response(q, v)
+			}
+			return s.out.Requests
+		},
+		"its votes are denied": func(s *solo) []lease.Addressed {
+			p := s.sent(lease.PreVote, "P1")
+			s.response("P1", s.answer(p, true))
+			s.response("P2", s.answer(p, true))
+			p = s.sent(lease.Vote, "P1")
+			for _, q := range []string{"P1", "P2", "P4"} {
+				s.response(q, s.answer(p, false))
+			}
+			return s.out.Requests
+		},
+		"its app is ill by now": func(s *solo) []lease.Addressed {
+			p := s.sent(lease.PreVote, "P1")
+			s.do(lease.Event{Type: lease.Withdrawn})
+			s.response("P1", s.answer(p, true))
+			s.response("P2", s.answer(p, true))
+			return s.out.Requests
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, before := lapsing(t, 3*time.Second)
+			all := inVain(s)
+			p, ok := sent(all, lease.Release, "P1")
+			if !ok || count(all, lease.Release) != 4 || p.Epoch < before || s.may() || !s.Rests() {
+				t.Errorf("it releases %s (%t); it may act: %t; it rests: %t", p.Epoch, ok, s.may(), s.Rests())
+			}
+		})
+	}
+}
+
+// LH4: who stands still every now and then must not keep the lease.
+func TestWhoStandsStillAgainGivesItsLeaseBack(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		led, then time.Duration // until its lease lapses, and until the next one does; 0: it does not
+		rests     bool
+	}{
+		{"it has led for long", 3 * time.Second, 0, false},
+		{"it has just taken the lease", 1900 * ms, 0, true},
+		{"a lease has just lapsed", 3 * time.Second, 1900 * ms, true},
+		{"a lease lapsed long ago", 3 * time.Second, 2900 * ms, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, _ := lapsing(t, c.led)
+			if c.then > 0 {
+				s.regained()
+				s.answered(c.then, "P1", "P2")
+				s.standStill()
+			}
+			if n := count(s.out.Requests, lease.Release); n > 0 != c.rests || s.Rests() != c.rests {
+				t.Errorf("it releases %d times; it rests: %t", n, s.Rests())
+			}
+		})
+	}
+}
+
+// LH4: a leaseholder that lapses rests for a rival that has answered lately, and also when it stood
+// still itself, because then it cannot know. It does not rest for rivals that are dead.
+func TestLapsedLeaseholderRestsForWhoAnswers(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		beat  func(*solo) // what happens in a heartbeat after the others have promised
+		rests bool
+	}{
+		{"the others are dead", func(s *solo) { s.after(s.roster.Heartbeat) }, false},
+		{"it stands still", func(s *solo) { s.asleep(2 * s.roster.Lease); s.after(ms) }, true},
+		{"one of four answers", func(s *solo) {
+			p, ok := sent(s.after(s.roster.Heartbeat), lease.Renew, "P1")
+			if ok {
+				s.response("P1", s.answer(p, true))
+			}
+		}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSolo(t, rosterOf(5), "P3")
+			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
+			preVote := s.sent(lease.PreVote, "P1")
+			s.response("P1", s.answer(preVote, true))
+			s.response("P2", s.answer(preVote, true))
+			vote := s.sent(lease.Vote, "P1")
+			s.response("P1", s.answer(vote, true))
+			s.response("P2", s.answer(vote, true))
+			if !s.may() {
+				t.Fatal("it does not hold")
+			}
+			for end := s.now + 4*s.roster.Lease; s.may(); c.beat(s) {
+				if s.now > end {
+					t.Fatal("it holds on")
+				}
+			}
+			s.after(ms)
+			if s.Rests() != c.rests {
+				t.Errorf("it rests: %t", s.Rests())
+			}
+		})
+	}
+}
+
+// LH4: a lease that lapses while an epoch of the next roster is sought beside it is given back to
+// that roster's members: the newcomers among them may have promised the new epoch.
+func TestALapsedLeaseIsGivenBackToTheNewcomers(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.holding()
+	s.answered(3*lease1, "P1", "P2")
+	s.roster = next(s.roster, func(r *lease.Roster) {
+		r.Members = append(r.Members, lease.Member{
+			Name:     "P4",
+			UID:      "uid-P4",
+			StateID:  "state-P4",
+			Priority: 1,
+			Voter:    true,
+		})
+	})
+	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+	sought := s.sent(lease.Vote, "P4")
+	s.asleep(lease1)
+	out := s.do(lease.Event{Type: lease.Tick})
+	if p, ok := sent(out.Requests, lease.Release, "P4"); !ok || p.Epoch != sought.Epoch || s.may() {
+		t.Errorf("it sought %s, and releases %v (%t)", sought.Epoch, p.Epoch, ok)
+	}
+}
