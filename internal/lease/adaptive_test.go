@@ -167,7 +167,7 @@ func TestTheOnlyVoterStandsStill(t *testing.T) {
 	for _, c := range []struct{ led, stood, want time.Duration }{
 		{3 * time.Second, 700 * ms, lease1},
 		{3 * time.Second, 2 * time.Second, 100 * ms},
-		{1900 * ms, 700 * ms, lease1},
+		{900 * ms, 700 * ms, lease1},
 	} {
 		r := rosterOf(1)
 		r.LeaseMinimum = 100 * ms

@@ -68,7 +68,7 @@ func (m *Machine) driveCandidate() {
 		return
 	}
 	l := &m.leaseholder
-	if l.held != nil || l.sought != nil || l.steppingDown != nil ||
+	if l.held != nil || l.sought != nil || l.steppingDown != nil || l.lapsed != nil ||
 		m.roster.voters() == 0 || m.now.Boot < c.retryAt {
 		return
 	}
@@ -89,8 +89,7 @@ func (m *Machine) driveCandidate() {
 // if there is a rival that may be.
 func (m *Machine) withdraw(rival bool) {
 	if rival {
-		rest := restLeast*m.t + m.random(restMore*m.t)
-		m.candidacy.restsUntil = max(m.candidacy.restsUntil, m.now.Boot+rest)
+		m.candidacy.restsUntil = m.now.Boot + restLeast*m.t + m.random(restMore*m.t)
 		m.candidacy.retryAt = m.candidacy.restsUntil
 	} else {
 		m.candidacy.retryAt = m.now.Boot + m.t

@@ -5,7 +5,7 @@ import "time"
 // LH7. If CLOCK_BOOTTIME, CLOCK_MONOTONIC_RAW and the wall clock advanced differently, by more than
 // ρ of the time that passed and ε, the leaseholder steps down. They are compared with what they
 // showed at the step before, where ε is so much that only a clock that was set, or stood still, is
-// noticed; then it withdraws its candidacy as in LH4. And they are compared with what they showed 5
+// noticed; then it rests for 4 to 8 T. And they are compared with what they showed 5
 // to 10 s ago, whatever the lease, where ρ counts; whoever finds that, leaseholder or not,
 // withdraws its candidacy until 5 s after they have agreed again.
 

@@ -70,6 +70,22 @@ func situations() []situation {
 		},
 		{name: "leases that are asked for again", fast: slowHolder, steady: true,
 			budget: budget{quanta: 3}},
+		{name: "a lease that is asked for again, and an app that is ill", fast: slowHolder, steady: true,
+			budget: budget{illnesses: 1, quanta: 3}},
+		{
+			name:   "leases that are asked for again, on slow disks, one of which fails",
+			fast:   slowHolder,
+			slow:   true,
+			steady: true,
+			budget: budget{faults: 1, quanta: 3},
+		},
+		{
+			name:   "leases that are asked for again, and a new generation",
+			fast:   slowHolder,
+			newest: 1,
+			steady: true,
+			budget: budget{steps: 1, quanta: 3},
+		},
 		{
 			name:   "short leases that are asked for again, a lost message and drift",
 			drift:  true,

@@ -91,6 +91,9 @@ func (t *tally) leaseUntil(until Instant) (longest time.Duration) {
 			longest = max(longest, r.lease)
 		}
 	}
+	if longest == 0 {
+		panic("the round of a promise is too old to be known")
+	}
 	return longest
 }
 

@@ -228,12 +228,12 @@ func (m *Machine) believe(v Response) {
 		v.HolderEpoch < f.epoch && !m.mayHaveRunOut() {
 		return
 	}
-	leaseholder := Incarnation{Name: q.Name, UID: q.UID}
-	if f.leaseholder.Name == q.Name {
-		leaseholder = f.leaseholder
+	known := *f
+	if f.leaseholder.Name != q.Name { // what is known of the link is about another one
+		known = follower{leaseholder: Incarnation{Name: q.Name, UID: q.UID}}
 	}
 	*f = follower{
-		leaseholder: leaseholder,
+		leaseholder: known.leaseholder,
 		epoch:       v.HolderEpoch,
 		epochAt:     m.now.Boot,
 		floor:       f.floor,
@@ -241,9 +241,9 @@ func (m *Machine) believe(v Response) {
 		ended:       f.ended,
 		bound:       f.bound && f.epoch == v.HolderEpoch,
 		hearsay:     true,
-		heardAt:     f.heardAt,
-		heartbeat:   f.heartbeat,
-		linkDown:    f.linkDown,
+		heardAt:     known.heardAt,
+		heartbeat:   known.heartbeat,
+		linkDown:    known.linkDown,
 		suspects:    true,
 	}
 	if m.nominated != q.Name {

@@ -90,7 +90,8 @@ func (m *Machine) leave() {
 		m.past = append(others, past{group, l.lastSought, f.floor, f.reported, f.ended})
 	}
 	m.dropLease()
-	m.candidacy, m.follower, m.leaseholder.lastSought = candidacy{}, follower{}, 0
+	m.candidacy, m.follower = candidacy{}, follower{}
+	m.leaseholder.lapsed, m.leaseholder.lastSought = nil, 0
 }
 
 // recall takes up what is remembered of a group object.

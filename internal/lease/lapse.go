@@ -1,26 +1,24 @@
 package lease
 
 // LH4. A lease that lapsed is over: its epoch is never used again, even if a response arrives late.
-// But the voters are bound to the leaseholder for longer than it may act. So it asks them at once
-// whether they would promise again (C1), and if a majority would, it seeks a new epoch: a short stop
-// of its own machine, or of theirs, need not change the leader. It asks if it seeks no other epoch
-// already, if it has led for two of the longest leases, and if none of its leases lapsed in that
-// time: a process that stops every now and then must not keep the lease without ever using it.
+// But voters are bound to a leaseholder for longer than it may act. So it asks them at once whether
+// they would promise again (C1), and if a majority would, it seeks a new epoch: a short stop of its
+// own machine, or of theirs, need not change the leader. It asks if it seeks no other epoch already,
+// its clocks agree and its links are made (C1), if it has led for as long as the longest lease, and
+// if none of its leases lapsed in that time: a process that stops every now and then must not keep
+// the lease without ever using it.
 //
-// If it does not ask, or no majority would promise, it releases what voters may still have promised,
-// and withdraws its candidacy for a random 4 to 8 T if another process may coordinate. It does not
-// rest for rivals none of which has answered for a lease, while it has not stood still itself: they
-// are dead, and it is needed when one of them is back.
+// If it does not ask, or its first attempt fails, it releases what voters may still have promised,
+// and withdraws its candidacy for a random 4 to 8 T if another process may coordinate. The attempt
+// fails if no majority would promise or promises, if this process is no candidate any more, and if a
+// roster comes meanwhile. It does not rest for rivals none of which has answered for a lease, while
+// it has not stood still itself: they are dead, and it is needed when one of them is back.
 
 // lapsed is a lease that has lapsed, while its leaseholder asks for it again. It is never changed.
 type lapsed struct {
-	tally *tally // of the last epoch that it held, or sought since: to release it releases all
-	rival bool // another process may coordinate: it rests if it asks in vain
+	tally *tally // of the epoch that it held, or of the one that it has sought since
+	rival bool   // another process may coordinate: it rests if it asks in vain
 }
-
-// steady is for how many of the longest leases a process has led, without a lapse, before it asks
-// again for a lease that has lapsed.
-const steady = 2
 
 // lapse ends a lease whose promises have run out.
 func (m *Machine) lapse() {
@@ -50,16 +48,25 @@ func (m *Machine) lapse() {
 func (m *Machine) mayAskAgain() bool {
 	l := &m.leaseholder
 	since := max(l.leadsSince, l.lapsedAt)
-	return l.sought == nil && l.held.renewed-since >= steady*m.roster.Lease
+	return l.sought == nil && !m.clocks.jumped && m.now.Boot >= m.linking.until &&
+		l.held.renewed-since >= m.roster.Lease
 }
 
-// askedInVain withdraws a process that does not ask any more for the lease that lapsed.
+// askedInVain gives a lease that lapsed back when this process does not ask for it any more.
 func (m *Machine) askedInVain() {
-	l := &m.leaseholder
-	if l.lapsed == nil || l.sought != nil || m.candidacy.preVote.purpose == nomination {
+	l, c := &m.leaseholder, &m.candidacy
+	asks := l.sought != nil || c.preVote.purpose == nomination
+	if l.lapsed == nil || asks && m.isCandidate() {
 		return
 	}
+	if asks {
+		c.preVote.purpose = noPreVote
+	}
+	retryAt := c.retryAt
 	m.release(l.lapsed.tally, nil)
 	m.withdraw(l.lapsed.rival)
+	if m.follower.leaseholder.Name != "" { // it has just asked about that one (C8)
+		c.retryAt = retryAt
+	}
 	l.lapsed = nil
 }

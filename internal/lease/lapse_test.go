@@ -1,18 +1,22 @@
 package lease_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// lapsing is P3 of five, which has led for this long, and whose lease of 100 ms has just lapsed. It
-// returns the epoch that it had.
+// lapsing is P3 of five, which has led for this long, and whose lease has just lapsed. It returns the
+// epoch that it had.
 func lapsing(t *testing.T, led time.Duration) (*solo, lease.Epoch) {
 	t.Helper()
-	s := leading(t, "P1", "P2")
-	s.answered(led-time.Second, "P1", "P2")
+	r := rosterOf(5)
+	r.LeaseMinimum = 100 * ms
+	s := newSolo(t, r, "P3")
+	s.elected()
+	s.answered(led, "P1", "P2")
 	e, _, _ := s.Permission()
 	s.standStill()
 	return s, e
@@ -60,11 +64,23 @@ func TestALapsedLeaseIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// LH4: who asks for its lease in vain gives it back, and rests.
+// seeksAgain has P1 and P2 answer that they would promise again.
+func (s *solo) seeksAgain() {
+	s.t.Helper()
+	p := s.sent(lease.PreVote, "P1")
+	s.response("P1", s.answer(p, true))
+	s.response("P2", s.answer(p, true))
+}
+
+// LH4: who asks for its lease in vain gives it back, with what it has sought since, and rests. It
+// tries once.
 func TestALapsedLeaseIsAskedForInVain(t *testing.T) {
-	for name, inVain := range map[string]func(*solo) []lease.Addressed{
-		"nobody answers": func(s *solo) []lease.Addressed { return s.after(s.roster.Timeout + ms) },
-		"another one leads": func(s *solo) []lease.Addressed {
+	for name, c := range map[string]struct {
+		sought bool
+		then   func(*solo) []lease.Addressed
+	}{
+		"nobody answers": {false, func(s *solo) []lease.Addressed { return s.after(s.roster.Timeout + ms) }},
+		"another one leads": {false, func(s *solo) []lease.Addressed {
 			p := s.sent(lease.PreVote, "P1")
 			for _, q := range []string{"P1", "P2", "P4"} {
 				v := s.answer(p, false)
@@ -72,33 +88,64 @@ func TestALapsedLeaseIsAskedForInVain(t *testing.T) {
 				s.response(q, v)
 			}
 			return s.out.Requests
-		},
-		"its votes are denied": func(s *solo) []lease.Addressed {
-			p := s.sent(lease.PreVote, "P1")
-			s.response("P1", s.answer(p, true))
-			s.response("P2", s.answer(p, true))
-			p = s.sent(lease.Vote, "P1")
+		}},
+		"its votes are denied": {true, func(s *solo) []lease.Addressed {
+			p := s.sent(lease.Vote, "P1")
 			for _, q := range []string{"P1", "P2", "P4"} {
 				s.response(q, s.answer(p, false))
 			}
 			return s.out.Requests
-		},
-		"its app is ill by now": func(s *solo) []lease.Addressed {
-			p := s.sent(lease.PreVote, "P1")
-			s.do(lease.Event{Type: lease.Withdrawn})
-			s.response("P1", s.answer(p, true))
-			s.response("P2", s.answer(p, true))
-			return s.out.Requests
-		},
+		}},
+		"a roster comes": {false, func(s *solo) []lease.Addressed {
+			s.roster = next(s.roster, func(*lease.Roster) {})
+			return s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster}).Requests
+		}},
+		"a roster comes while it seeks votes": {true, func(s *solo) []lease.Addressed {
+			s.roster = next(s.roster, func(*lease.Roster) {})
+			return s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster}).Requests
+		}},
+		"its app falls ill": {false, func(s *solo) []lease.Addressed {
+			return s.do(lease.Event{Type: lease.Withdrawn}).Requests
+		}},
+		"its app falls ill while it seeks votes": {true, func(s *solo) []lease.Addressed {
+			return s.do(lease.Event{Type: lease.Withdrawn}).Requests
+		}},
+		"its disk fails": {true, func(s *solo) []lease.Addressed {
+			return s.do(lease.Event{Type: lease.WriteFailed}).Requests
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, before := lapsing(t, 3*time.Second)
-			all := inVain(s)
+			s, epoch := lapsing(t, 3*time.Second)
+			if c.sought {
+				s.seeksAgain()
+				epoch = s.sent(lease.Vote, "P1").Epoch
+			}
+			all := c.then(s)
 			p, ok := sent(all, lease.Release, "P1")
-			if !ok || count(all, lease.Release) != 4 || p.Epoch < before || s.may() || !s.Rests() {
-				t.Errorf("it releases %s (%t); it may act: %t; it rests: %t", p.Epoch, ok, s.may(), s.Rests())
+			if !ok || count(all, lease.Release) != 4 || p.Epoch != epoch {
+				t.Errorf("it releases %s (%t) %d times, want %s", p.Epoch, ok, count(all, lease.Release), epoch)
+			}
+			if s.may() || !s.Rests() || count(all, lease.PreVote) > 0 && name != "nobody answers" {
+				t.Errorf("it may act: %t; it rests: %t; it sends %v", s.may(), s.Rests(), all)
 			}
 		})
+	}
+}
+
+// LH4, C8: who learns in its rest that another one leads asks about that one as anybody does.
+func TestWhoHasAskedInVainWatchesTheNextLeaseholder(t *testing.T) {
+	s, _ := lapsing(t, 3*time.Second)
+	p := s.sent(lease.PreVote, "P1")
+	for _, q := range []string{"P1", "P2", "P4"} {
+		v := s.answer(p, false)
+		v.Holder, v.HolderEpoch, v.Heard, v.Remaining = "P5", epoch(1, 9), true, 90*ms
+		s.response(q, v)
+	}
+	if holder, _, _ := s.Following(); holder != "P5" || !s.Rests() {
+		t.Fatalf("it follows %q; it rests: %t", holder, s.Rests())
+	}
+	if count(s.after(s.T*3/2+ms), lease.PreVote) == 0 || !s.Rests() {
+		t.Errorf("it asks nobody whether P5 leads still; it rests: %t", s.Rests())
 	}
 }
 
@@ -109,10 +156,10 @@ func TestWhoStandsStillAgainGivesItsLeaseBack(t *testing.T) {
 		led, then time.Duration // until its lease lapses, and until the next one does; 0: it does not
 		rests     bool
 	}{
-		{"it has led for long", 3 * time.Second, 0, false},
-		{"it has just taken the lease", 1900 * ms, 0, true},
-		{"a lease has just lapsed", 3 * time.Second, 1900 * ms, true},
-		{"a lease lapsed long ago", 3 * time.Second, 2900 * ms, false},
+		{"it has led for long", 1200 * ms, 0, false},
+		{"it has just taken the lease", 900 * ms, 0, true},
+		{"a lease has just lapsed", 3 * time.Second, 900 * ms, true},
+		{"a lease lapsed long ago", 3 * time.Second, 1200 * ms, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, _ := lapsing(t, c.led)
@@ -129,7 +176,8 @@ func TestWhoStandsStillAgainGivesItsLeaseBack(t *testing.T) {
 }
 
 // LH4: a leaseholder that lapses rests for a rival that has answered lately, and also when it stood
-// still itself, because then it cannot know. It does not rest for rivals that are dead.
+// still itself, because then it cannot know. It does not rest for rivals that are dead. If it asks
+// again first, the same holds afterwards.
 func TestLapsedLeaseholderRestsForWhoAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -145,28 +193,35 @@ func TestLapsedLeaseholderRestsForWhoAnswers(t *testing.T) {
 			}
 		}, true},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := newSolo(t, rosterOf(5), "P3")
-			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
-			preVote := s.sent(lease.PreVote, "P1")
-			s.response("P1", s.answer(preVote, true))
-			s.response("P2", s.answer(preVote, true))
-			vote := s.sent(lease.Vote, "P1")
-			s.response("P1", s.answer(vote, true))
-			s.response("P2", s.answer(vote, true))
-			if !s.may() {
-				t.Fatal("it does not hold")
-			}
-			for end := s.now + 4*s.roster.Lease; s.may(); c.beat(s) {
-				if s.now > end {
-					t.Fatal("it holds on")
+		for _, led := range []time.Duration{0, 3 * time.Second} {
+			t.Run(fmt.Sprint(c.name, " after ", led), func(t *testing.T) {
+				s := newSolo(t, rosterOf(5), "P3")
+				s.elected()
+				if led > 0 {
+					s.answered(led, "P1", "P2")
 				}
-			}
-			s.after(ms)
-			if s.Rests() != c.rests {
-				t.Errorf("it rests: %t", s.Rests())
-			}
-		})
+				for end := s.now + 4*s.roster.Lease; s.may(); c.beat(s) {
+					if s.now > end {
+						t.Fatal("it holds on")
+					}
+				}
+				s.after(s.roster.Timeout + ms)
+				if s.Rests() != c.rests {
+					t.Errorf("it rests: %t", s.Rests())
+				}
+			})
+		}
+	}
+}
+
+// LH7: a lease that lapses while the clocks of the machine disagree is not asked for again.
+func TestWhoseClocksDisagreeDoesNotAskAgain(t *testing.T) {
+	s := leading(t, "P1", "P2")
+	s.answered(2*time.Second, "P1", "P2")
+	s.drift.Raw -= 90 * ms // it was suspended for so long
+	s.standStill()
+	if p, ok := sent(s.out.Requests, lease.PreVote, "P1"); ok || !s.Rests() {
+		t.Errorf("it asks again (%t): %v; it rests: %t", ok, p, s.Rests())
 	}
 }
 

@@ -93,8 +93,7 @@ func (m *Machine) dropLease() {
 		m.out.Revoke = true
 	}
 	m.stopActing()
-	l := &m.leaseholder
-	l.sought, l.steppingDown, l.lapsed = nil, nil, nil
+	m.leaseholder.sought, m.leaseholder.steppingDown = nil, nil
 }
 
 // stopActing ends the epoch that is held, and remembers until when the app may rely on it.

@@ -17,7 +17,7 @@ func (m *Machine) Reach() Reach {
 	switch {
 	case m.roster == nil:
 		return Nobody
-	case l.held != nil || l.sought != nil || l.steppingDown != nil:
+	case l.held != nil || l.sought != nil || l.steppingDown != nil || l.lapsed != nil:
 		return Everyone
 	case m.nominated == m.self.Name || m.candidacy.preVote.purpose != noPreVote ||
 		m.follower.suspects || m.first:

@@ -20,7 +20,8 @@ import "cmp"
 // RELEASE, and the next attempt begins with a pre-vote after a random part of T, of 2 T the next
 // time, and so on up to 8 T. But the first time, a process that outranks all those that the denying
 // voters are bound to asks again at once: two whose votes were split do not wait for each other. If
-// a new roster comes meanwhile it sends RELEASE, too, and tries again at once.
+// a new roster comes meanwhile it sends RELEASE, too, and tries again at once. Who asks for a lease
+// that has lapsed tries once (LH4).
 
 // seek asks for the votes of an epoch with at least this ballot (C3, LH5, LH9). Support is who
 // would promise it, by the pre-vote; nil: there was none, because this process holds the lease.
@@ -217,7 +218,8 @@ func (m *Machine) abandonSought() {
 	c.splits = min(c.splits+1, maxSplits)
 }
 
-// dropSought releases the epoch that is sought; after a lapse once it asks for no other one (LH4).
+// dropSought gives up the epoch that is sought, and releases it. After a lapse, askedInVain does
+// that (LH4).
 func (m *Machine) dropSought() {
 	l := &m.leaseholder
 	if l.lapsed != nil {

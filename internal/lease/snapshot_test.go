@@ -159,12 +159,12 @@ func (s *snapshot) leaseholder(m *Machine) {
 		s.number(int64(d.epoch), int64(d.highest), d.roster.Generation)
 		s.name(d.heir)
 	}
-	if l.held != nil {
+	if l.held != nil || l.lapsed != nil {
 		s.due(l.leadsSince + m.answerTimeout()) // LH8; epochSince is for preemption alone
 	}
-	if l.held != nil { // LH4
-		steadyAt := max(l.leadsSince, l.lapsedAt) + steady*m.roster.Lease
-		s.flags(l.held.renewed >= steadyAt)
+	if l.held != nil || l.lapsed != nil { // LH4
+		steadyAt := max(l.leadsSince, l.lapsedAt) + m.roster.Lease
+		s.flags(l.held != nil && l.held.renewed >= steadyAt)
 		s.due(steadyAt)
 	}
 	s.flags(l.lapsed != nil)

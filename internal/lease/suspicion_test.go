@@ -92,6 +92,36 @@ func TestWhetherALostLeaseholderIsSilent(t *testing.T) {
 	}
 }
 
+// C8: of a leaseholder that a process knows by hearsay alone it has missed nothing, whatever it has
+// missed of the one before: a ring does not skip it.
+func TestWhoWasNeverHeardIsNotSilent(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P1")
+	s.askBy("P5", lease.Request{
+		Kind:      lease.Renew,
+		Epoch:     epoch(1, 1),
+		Lease:     100 * ms,
+		Heartbeat: 25 * ms,
+	})
+	s.after(101 * ms)
+	s.hearsay("P4", epoch(1, 2), "P2", "P3", "P4")
+	if holder, _, _ := s.Following(); holder != "P4" {
+		t.Fatalf("it follows %q", holder)
+	}
+	s.do(lease.Event{Type: lease.Nominated, Process: "P4"})
+	p, ok := sent(s.after(s.T*3/2+ms), lease.PreVote, "P2")
+	if !ok {
+		t.Fatal("it does not ask again")
+	}
+	var lost, silent string
+	for _, voter := range []string{"P2", "P3", "P5"} {
+		out := s.response(voter, s.answer(p, false))
+		lost, silent = lost+out.Suspect, silent+out.Silent
+	}
+	if lost != "P4" || silent != "" {
+		t.Errorf("nobody hears P4: %q is lost, and %q silent", lost, silent)
+	}
+}
+
 // suspecting is P1 of five, whose link to the leaseholder P5 was just closed, and what it asks.
 func suspecting(t *testing.T) (s *solo, asked []lease.Addressed) {
 	t.Helper()
