@@ -74,14 +74,25 @@ func (s *Sightings) Group(namespace, group string) []Sighting {
 
 // Agreed returns the coordinator that all connected agents of a group follow, and under which
 // epoch, and how many they are. An agent that is not bound by an epoch reports none, which fits to
-// any. The name is empty if they do not agree, or if one takes part in an election.
+// any. One that stands still, or is cut off, does not count if it was the leaseholder of an epoch
+// before: its last report says still that it leads. The name is empty if they do not agree, or if
+// one takes part in an election.
 func (s *Sightings) Agreed(namespace, group string) (coordinator string, epoch int64, agents int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, seen := range s.groups[groupKey{namespace, group}] {
+	all := s.groups[groupKey{namespace, group}]
+	newest := &Report{}
+	for _, seen := range all {
+		if seen.Connected && seen.Report.Epoch > newest.Epoch {
+			newest = &seen.Report
+		}
+	}
+	for _, seen := range all {
 		r := &seen.Report
+		superseded := r.Coordinator == seen.Name && newest.Coordinator != seen.Name &&
+			0 < r.Epoch && r.Epoch < newest.Epoch
 		switch {
-		case !seen.Connected:
+		case !seen.Connected, superseded && !r.Electing:
 			continue
 		case r.Electing, r.Coordinator == "":
 			return "", 0, 0
