@@ -23,6 +23,7 @@ import (
 	"github.com/podesta-dev/podesta/bench/peers/condition"
 	"github.com/podesta-dev/podesta/bench/peers/member"
 	"github.com/podesta-dev/podesta/bench/peers/standstill"
+	tethered "github.com/podesta-dev/podesta/hack/cluster/process"
 )
 
 func main() {
@@ -49,6 +50,8 @@ func run(ctx context.Context, args []string) error {
 		return makeReport(args)
 	case "member": // started by the others
 		return member.Run(ctx, args)
+	case tether:
+		return tethered.Tether(args)
 	case "standstill":
 		return standstill.Main(args)
 	case "loop":

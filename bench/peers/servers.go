@@ -13,6 +13,7 @@ import (
 
 	"github.com/podesta-dev/podesta/hack/cluster/assets"
 	"github.com/podesta-dev/podesta/hack/cluster/controlplane"
+	tethered "github.com/podesta-dev/podesta/hack/cluster/process"
 )
 
 // What some systems need beside their members.
@@ -20,6 +21,9 @@ const (
 	apiServer  = "API server"
 	etcdServer = "etcd server"
 )
+
+// tether has this program become another one that ends with it.
+const tether = "tether"
 
 // servers are those that run.
 type servers struct {
@@ -59,8 +63,16 @@ func startServers(ctx context.Context, dir string, systems []system) (*servers, 
 }
 
 func (s *servers) startAPI(ctx context.Context, programs, dir string) (err error) {
-	if s.plane, err = controlplane.Start(ctx,
-		controlplane.Options{Assets: programs, State: dir}); err != nil {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	s.plane, err = controlplane.Start(ctx, controlplane.Options{
+		Assets: programs,
+		State:  dir,
+		Tether: []string{self, tether, tethered.ParentID()},
+	})
+	if err != nil {
 		return err
 	}
 	u, err := url.Parse(s.plane.Config.Host)

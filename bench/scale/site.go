@@ -24,6 +24,7 @@ import (
 	"github.com/podesta-dev/podesta/controllers"
 	"github.com/podesta-dev/podesta/hack/cluster/assets"
 	"github.com/podesta-dev/podesta/hack/cluster/controlplane"
+	"github.com/podesta-dev/podesta/hack/cluster/process"
 	"github.com/podesta-dev/podesta/test/port"
 )
 
@@ -120,7 +121,7 @@ func (s *site) startControlPlane(ctx context.Context) error {
 		Assets: s.assets,
 		State:  filepath.Join(s.out, "cluster"),
 		CRDs:   []string{filepath.Join(s.root, "config", "crd", "bases")},
-		Tether: []string{self, tetherCommand},
+		Tether: []string{self, tetherCommand, process.ParentID()},
 	})
 	if err != nil {
 		return err

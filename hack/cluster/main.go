@@ -93,7 +93,7 @@ func pauseCommand() *cobra.Command {
 // tetherCommand becomes the program it is given, and dies with the program that started it.
 func tetherCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:                "tether PROGRAM [ARG…]",
+		Use:                "tether PARENT PROGRAM [ARG…]",
 		Short:              "Become a program that ends with its parent",
 		Hidden:             true,
 		DisableFlagParsing: true,

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	if len(os.Args) > 2 && os.Args[1] == "parent" { // starts a tethered shell, says so, and waits to be killed
-		cmd := exec.Command(os.Args[0], "tether", "/bin/sh", "-c", os.Args[2])
+		cmd := exec.Command(os.Args[0], "tether", ParentID(), "/bin/sh", "-c", os.Args[2])
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		if err := cmd.Run(); err != nil {
 			os.Exit(1)
@@ -122,6 +122,28 @@ func TestATetheredChildDiesWithItsParent(t *testing.T) {
 		t.Error("the child outlives its parent")
 	}
 	_ = parent.Wait()
+}
+
+// A program whose parent has ended before it could be tethered is not started.
+func TestATetherNeedsItsParent(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{ParentID(), "/bin/true"}, "has ended already"}, // its parent is the shell
+		{[]string{"me", "/bin/true"}, `"me" is no process ID`},
+		{[]string{ParentID()}, "name the process ID"},
+	} {
+		me, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := exec.Command("/bin/sh", append([]string{"-c", `"$@"; true`, "sh", me, "tether"}, c.args...)...).
+			CombinedOutput()
+		if err != nil || !strings.Contains(string(said), c.want) {
+			t.Errorf("tether %v: %v, it says %q, want %q", c.args, err, said, c.want)
+		}
+	}
 }
 
 func TestASupervisedProgramIsStartedAgain(t *testing.T) {

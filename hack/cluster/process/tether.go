@@ -3,19 +3,24 @@ package process
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// Tether becomes the program that args name, after asking the kernel to kill it when the program
-// that started it ends. It is for children that a library starts, which knows nothing of Pdeathsig.
-// It returns only if it failed.
+// Tether becomes the program that args name after the process ID of the program that starts it,
+// which ParentID returns there. Before that, it asks the kernel to kill it when that one ends. It is
+// for children that a library starts, which knows nothing of Pdeathsig. It returns only if it
+// failed.
 func Tether(args []string) error {
-	if len(args) == 0 {
-		return fmt.Errorf("tether: name the program to run")
+	if len(args) < 2 {
+		return fmt.Errorf("tether: name the process ID of the parent, and the program to run")
 	}
-	parent := os.Getppid()
+	parent, err := strconv.Atoi(args[0])
+	if err != nil {
+		return fmt.Errorf("tether: %q is no process ID", args[0])
+	}
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("tether: %w", err)
 	}
@@ -23,6 +28,9 @@ func Tether(args []string) error {
 		return fmt.Errorf("tether: the program that started this one has ended already")
 	}
 	//nolint:gosec // to run what it is told is its whole purpose
-	err := syscall.Exec(args[0], args, os.Environ())
-	return fmt.Errorf("tether: running %s: %w", args[0], err)
+	err = syscall.Exec(args[1], args[1:], os.Environ())
+	return fmt.Errorf("tether: running %s: %w", args[1], err)
 }
+
+// ParentID is what a program whose children are tethered gives them as the first argument.
+func ParentID() string { return strconv.Itoa(os.Getpid()) }
