@@ -28,7 +28,7 @@ func (o *failoverOptions) known() []system {
 	minute := etcdWith(time.Minute)
 	minute.optional = true
 	return slices.Concat([]system{
-		podestaClassic(), podestaGuarded(o.shortest), podestaGuarded(longestLease),
+		podestaClassic(), podestaGuarded(o.shortest), podestaGuarded(longestLease), podestaDefaults(),
 		raftWith(0), raftWith(200 * time.Millisecond),
 	}, withServers(), []system{minute})
 }

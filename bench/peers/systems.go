@@ -27,17 +27,35 @@ const (
 	heartbeat    = 100 * time.Millisecond
 	detection    = 500 * time.Millisecond
 	longestLease = time.Second
+	stable       = 5 * time.Second
 )
 
 func podestaClassic() system {
-	y := podesta("podesta-classic", roster.Classic, longestLease)
+	y := podesta("podesta-classic", roster.Roster{Safety: roster.Classic, LeaseMinimum: longestLease})
 	y.meaning = "a Classic group, Bully"
+	return y
+}
+
+// podestaDefaults is a Guarded group with all defaults: its leader changes by preemption, too.
+func podestaDefaults() system {
+	y := podesta("podesta-defaults", roster.Roster{
+		Safety:       roster.Guarded,
+		LeaseMinimum: heartbeat,
+		Preemption:   roster.Delayed,
+		Stable:       stable,
+	})
+	y.meaning = "a Guarded group with all defaults, Bully: a lease of 100ms to 1s, preemption Delayed"
+	y.optional = true
 	return y
 }
 
 // podestaGuarded is a Guarded group whose lease is at least so long.
 func podestaGuarded(shortest time.Duration) system {
-	y := podesta("podesta-"+short(shortest), roster.Guarded, shortest)
+	y := podesta("podesta-"+short(shortest), roster.Roster{
+		Safety:       roster.Guarded,
+		LeaseMinimum: shortest,
+		Preemption:   roster.Never, // the next fault strikes whoever leads then
+	})
 	y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v", longestLease)
 	if shortest < longestLease {
 		y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v to %v", shortest,
@@ -58,20 +76,12 @@ func short(d time.Duration) string {
 	return fmt.Sprintf("%dms", d.Milliseconds())
 }
 
-func podesta(name, safety string, shortest time.Duration) system {
+// podesta is a group of Bully, with the timing of the defaults and what the roster says.
+func podesta(name string, r roster.Roster) system {
+	r.Namespace, r.Group, r.Generation, r.Algorithm = "bench", "peers", 1, "Bully"
+	r.Heartbeat, r.Timeout, r.Lease = heartbeat, detection, longestLease
 	return system{name: name, plan: func(ctx context.Context, s *site) (map[string][]string, error) {
-		r := roster.Roster{
-			Namespace:    "bench",
-			Group:        "peers",
-			Generation:   1,
-			Algorithm:    "Bully",
-			Safety:       safety,
-			Heartbeat:    heartbeat,
-			Timeout:      detection,
-			Lease:        longestLease,
-			LeaseMinimum: shortest,
-			Preemption:   roster.Never, // the next fault strikes whoever leads then
-		}
+		r := r // each plan has processes of its own
 		for i, name := range s.names {
 			//nolint:gosec // the user names it
 			id, err := exec.CommandContext(ctx, s.agent, "init", "--state-dir", s.path(name)).Output()
@@ -95,7 +105,7 @@ func podesta(name, safety string, shortest time.Duration) system {
 			}
 			members[name] = []string{"podesta", "--id", name, "--app-api",
 				"http://" + s.address(name, appPort),
-				fmt.Sprintf("--guarded=%v", safety == roster.Guarded), "--",
+				fmt.Sprintf("--guarded=%v", r.Safety == roster.Guarded), "--",
 				s.agent, "--roster", s.path(name + ".json"), "--certificate", s.path(name + ".crt"), "--key",
 				s.path(name + ".key"),
 				"--trust-file", s.path("ca.crt"), "--state-dir", s.path(name), "--listen",

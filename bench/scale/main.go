@@ -138,6 +138,7 @@ type options struct {
 	delay    time.Duration
 	lease    time.Duration
 	back     time.Duration
+	halt     bool
 	patience time.Duration
 	at       int
 }
@@ -173,6 +174,8 @@ func parse(args []string) (o options, err error) {
 	f.DurationVar(&o.lease, "lease", 90*time.Millisecond,
 		"from a coordinator's end to the next one's reports; by default the median with default leases")
 	f.DurationVar(&o.back, "back", 3*time.Second, "from a coordinator's end until its agent is back")
+	f.BoolVar(&o.halt, "halt", false,
+		"coordinators stand still instead of ending: their connections stay open")
 	f.DurationVar(&o.patience, "patience", 10*time.Minute, "how long a step may take without progress")
 	f.IntVar(&o.at, "starting", 8, "how many groups' agents start at a time")
 	f.IntVar(&o.perNamespace, "per-namespace", 50, "groups in a namespace")

@@ -170,11 +170,14 @@ func (s *site) someHead() *agent {
 	return nil
 }
 
-// failOver kills a coordinator's agent; after the lease the others have another coordinator, and
-// some time later the agent is back.
+// failOver kills a coordinator's agent, or halts it; after the lease the others have another
+// coordinator, and some time later the agent is back.
 func (s *site) failOver(ctx context.Context, a *agent) {
+	client := a.group.clientOf(a)
 	a.group.lose(a)
-	a.end()
+	if !s.halt {
+		a.end()
+	}
 	if pause(ctx, s.lease) != nil {
 		return
 	}
@@ -182,7 +185,11 @@ func (s *site) failOver(ctx context.Context, a *agent) {
 	if pause(ctx, s.back-s.lease) != nil {
 		return
 	}
-	a.begin(ctx, s)
+	if s.halt {
+		a.group.resume(a, client)
+	} else {
+		a.begin(ctx, s)
+	}
 }
 
 // reconnect cuts many connections at once.
