@@ -312,6 +312,8 @@ test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
 .PHONY: test-envtest
 test-envtest: race-note bin/agent bin/cluster install-tools ## Run the tests of API, installation and examples against a real kube-apiserver and etcd.
 	@echo "test-envtest: the first time builds or fetches kube-apiserver and etcd: some minutes"
+	@bytes=$$(wc -c <bin/agent); [ "$$bytes" -le 12000000 ] || \
+	  { echo "test-envtest: bin/agent, which is all of its image, has $$bytes bytes: at most 12 MB are promised"; exit 1; }
 	@bin/cluster assets >/dev/null # before the two, or each would build them
 	@$(MAKE) -j2 test-api test-examples
 
