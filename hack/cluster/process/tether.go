@@ -10,8 +10,8 @@ import (
 )
 
 // Tether becomes the program that args name after the process ID of the program that starts it,
-// which ParentID returns there. Before that, it asks the kernel to kill it when that one ends. It is
-// for children that a library starts, which knows nothing of Pdeathsig. It returns only if it
+// which ParentID returns there. Before that, it asks the kernel to kill it when that one ends. It
+// is for children that a library starts, which knows nothing of Pdeathsig. It returns only if it
 // failed.
 func Tether(args []string) error {
 	if len(args) < 2 {
