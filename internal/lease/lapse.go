@@ -1,18 +1,18 @@
 package lease
 
-// LH4. A lease that lapsed is over: its epoch is never used again, even if a response arrives late.
-// But voters are bound to a leaseholder for longer than it may act. So it asks them at once whether
-// they would promise again (C1), and if a majority would, it seeks a new epoch: a short stop of its
-// own machine, or of theirs, need not change the leader. It asks if it seeks no other epoch already,
-// its clocks agree and its links are made (C1), if it has led for as long as the longest lease, and
-// if none of its leases lapsed in that time: a process that stops every now and then must not keep
-// the lease without ever using it.
+// LH4. A lease that lapsed is over: its epoch is never used again, even if a response arrives
+// late. But voters are bound to a leaseholder for longer than it may act. So it asks them at once
+// whether they would promise again (C1), and if a majority would, it seeks a new epoch: a short
+// stop of its own machine, or of theirs, need not change the leader. It asks if it seeks no other
+// epoch already, its clocks agree and its links are made (C1), if it has led for as long as the
+// longest lease, and if none of its leases lapsed in that time: a process that stops every now and
+// then must not keep the lease without ever using it.
 //
 // If it does not ask, or its first attempt fails, it releases what voters may still have promised,
 // and withdraws its candidacy for a random 4 to 8 T if another process may coordinate. The attempt
-// fails if no majority would promise or promises, if this process is no candidate any more, and if a
-// roster comes meanwhile. It does not rest for rivals none of which has answered for a lease, while
-// it has not stood still itself: they are dead, and it is needed when one of them is back.
+// fails if no majority would promise or promises, if this process is no candidate any more, and if
+// a roster comes meanwhile. It does not rest for rivals none of which has answered for a lease,
+// while it has not stood still itself: they are dead, and it is needed when one of them is back.
 
 // lapsed is a lease that has lapsed, while its leaseholder asks for it again. It is never changed.
 type lapsed struct {
