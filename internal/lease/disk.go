@@ -101,7 +101,7 @@ func (m *Machine) writeFailed() {
 	d := &m.disk
 	d.broken, d.lost, d.waiting = true, d.version, d.waiting[:0]
 	m.voter.To, m.voter.until = Incarnation{}, max(m.voter.until, m.now.Boot+m.voter.Lease)
-	if l := &m.leaseholder; l.lapsed != nil && l.sought != nil { // LH4
+	if l := &m.leaseholder; l.lapsed != nil && l.sought != nil { // askedInVain releases it (LH4)
 		m.dropSought()
 	}
 	m.dropLease()

@@ -65,7 +65,7 @@ func (m *Machine) askedInVain() {
 	retryAt := c.retryAt
 	m.release(l.lapsed.tally, nil)
 	m.withdraw(l.lapsed.rival)
-	if m.follower.leaseholder.Name != "" { // it has just asked about that one (C8)
+	if m.follower.leaseholder.Name != "" { // about that one it asks as anybody does (C8)
 		c.retryAt = retryAt
 	}
 	l.lapsed = nil

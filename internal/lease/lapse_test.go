@@ -32,13 +32,14 @@ func (s *solo) standStill() {
 	}
 }
 
-// regained has P1 and P2 promise the next epoch.
-func (s *solo) regained() {
+// anotherLeads has three voters answer its PREVOTE that they hear P5.
+func (s *solo) anotherLeads() {
 	s.t.Helper()
-	for _, k := range []lease.Kind{lease.PreVote, lease.Vote} {
-		p := s.sent(k, "P1")
-		s.response("P1", s.answer(p, true))
-		s.response("P2", s.answer(p, true))
+	p := s.sent(lease.PreVote, "P1")
+	for _, q := range []string{"P1", "P2", "P4"} {
+		v := s.answer(p, false)
+		v.Holder, v.HolderEpoch, v.Heard, v.Remaining = "P5", epoch(1, 9), true, 90*ms
+		s.response(q, v)
 	}
 }
 
@@ -50,7 +51,7 @@ func TestALapsedLeaseIsAskedForAgain(t *testing.T) {
 	if n := count(s.out.Requests, lease.Release); n > 0 || s.Rests() || !s.IgnoresElections() {
 		t.Errorf("it releases %d times; it rests: %t; it listens: %t", n, s.Rests(), !s.IgnoresElections())
 	}
-	s.regained()
+	s.granted(lease.PreVote, lease.Vote)
 	if e, _, _ := s.Permission(); !s.may() || e <= before || s.Rests() {
 		t.Fatalf("it may act: %t, under %s after %s; it rests: %t", s.may(), e, before, s.Rests())
 	}
@@ -64,14 +65,6 @@ func TestALapsedLeaseIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// seeksAgain has P1 and P2 answer that they would promise again.
-func (s *solo) seeksAgain() {
-	s.t.Helper()
-	p := s.sent(lease.PreVote, "P1")
-	s.response("P1", s.answer(p, true))
-	s.response("P2", s.answer(p, true))
-}
-
 // LH4: who asks for its lease in vain gives it back, with what it has sought since, and rests. It
 // tries once.
 func TestALapsedLeaseIsAskedForInVain(t *testing.T) {
@@ -81,12 +74,7 @@ func TestALapsedLeaseIsAskedForInVain(t *testing.T) {
 	}{
 		"nobody answers": {false, func(s *solo) []lease.Addressed { return s.after(s.roster.Timeout + ms) }},
 		"another one leads": {false, func(s *solo) []lease.Addressed {
-			p := s.sent(lease.PreVote, "P1")
-			for _, q := range []string{"P1", "P2", "P4"} {
-				v := s.answer(p, false)
-				v.Holder, v.HolderEpoch, v.Heard, v.Remaining = "P5", epoch(1, 9), true, 90*ms
-				s.response(q, v)
-			}
+			s.anotherLeads()
 			return s.out.Requests
 		}},
 		"its votes are denied": {true, func(s *solo) []lease.Addressed {
@@ -117,7 +105,7 @@ func TestALapsedLeaseIsAskedForInVain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, epoch := lapsing(t, 3*time.Second)
 			if c.sought {
-				s.seeksAgain()
+				s.granted(lease.PreVote)
 				epoch = s.sent(lease.Vote, "P1").Epoch
 			}
 			all := c.then(s)
@@ -135,12 +123,7 @@ func TestALapsedLeaseIsAskedForInVain(t *testing.T) {
 // LH4, C8: who learns in its rest that another one leads asks about that one as anybody does.
 func TestWhoHasAskedInVainWatchesTheNextLeaseholder(t *testing.T) {
 	s, _ := lapsing(t, 3*time.Second)
-	p := s.sent(lease.PreVote, "P1")
-	for _, q := range []string{"P1", "P2", "P4"} {
-		v := s.answer(p, false)
-		v.Holder, v.HolderEpoch, v.Heard, v.Remaining = "P5", epoch(1, 9), true, 90*ms
-		s.response(q, v)
-	}
+	s.anotherLeads()
 	if holder, _, _ := s.Following(); holder != "P5" || !s.Rests() {
 		t.Fatalf("it follows %q; it rests: %t", holder, s.Rests())
 	}
@@ -164,7 +147,7 @@ func TestWhoStandsStillAgainGivesItsLeaseBack(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, _ := lapsing(t, c.led)
 			if c.then > 0 {
-				s.regained()
+				s.granted(lease.PreVote, lease.Vote)
 				s.answered(c.then, "P1", "P2")
 				s.standStill()
 			}

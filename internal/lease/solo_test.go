@@ -248,7 +248,13 @@ func (s *solo) holding() lease.Epoch {
 func (s *solo) elected() {
 	s.t.Helper()
 	s.do(lease.Event{Type: lease.Nominated, Process: s.config.Self.Name})
-	for _, k := range []lease.Kind{lease.PreVote, lease.Vote} {
+	s.granted(lease.PreVote, lease.Vote)
+}
+
+// granted has P1 and P2 grant what it asks them for, one kind after the other.
+func (s *solo) granted(kinds ...lease.Kind) {
+	s.t.Helper()
+	for _, k := range kinds {
 		p := s.sent(k, "P1")
 		s.response("P1", s.answer(p, true))
 		s.response("P2", s.answer(p, true))

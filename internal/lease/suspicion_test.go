@@ -8,6 +8,14 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
+// quick is a RENEW of the shortest lease.
+var quick = lease.Request{
+	Kind:      lease.Renew,
+	Epoch:     epoch(1, 1),
+	Lease:     100 * ms,
+	Heartbeat: 25 * ms,
+}
+
 // C8: who suspects the holder asks before its election machine hears of it.
 func TestConsulting(t *testing.T) {
 	held := lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1}
@@ -69,12 +77,7 @@ func TestWhetherALostLeaseholderIsSilent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSolo(t, rosterOf(5), "P1")
-			s.askBy("P5", lease.Request{
-				Kind:      lease.Renew,
-				Epoch:     epoch(1, 1),
-				Lease:     100 * ms,
-				Heartbeat: 25 * ms,
-			})
+			s.askBy("P5", quick)
 			s.do(lease.Event{Type: lease.Nominated, Process: "P5"})
 			p, ok := sent(c.ask(s), lease.PreVote, "P2")
 			if !ok {
@@ -96,12 +99,7 @@ func TestWhetherALostLeaseholderIsSilent(t *testing.T) {
 // missed of the one before: a ring does not skip it.
 func TestWhoWasNeverHeardIsNotSilent(t *testing.T) {
 	s := newSolo(t, rosterOf(5), "P1")
-	s.askBy("P5", lease.Request{
-		Kind:      lease.Renew,
-		Epoch:     epoch(1, 1),
-		Lease:     100 * ms,
-		Heartbeat: 25 * ms,
-	})
+	s.askBy("P5", quick)
 	s.after(101 * ms)
 	s.hearsay("P4", epoch(1, 2), "P2", "P3", "P4")
 	if holder, _, _ := s.Following(); holder != "P4" {

@@ -93,7 +93,8 @@ func TestWhenAgentsAgree(t *testing.T) {
 		{"one elects", [2]Report{follows("p", 7), {Coordinator: "p", Epoch: 7, Electing: true}}, false, "", 0, 0},
 		{"one is gone", [2]Report{follows("p", 7), follows("q", 6)}, true, "p", 7, 1},
 		{"the one before stands still", [2]Report{follows("p", 7), follows(b.Pod, 6)}, false, "p", 7, 1},
-		{"the one before elects", [2]Report{follows("p", 7), {Coordinator: b.Pod, Epoch: 6, Electing: true}}, false, "", 0, 0},
+		{"the one before elects", [2]Report{follows("p", 7), {Coordinator: b.Pod, Epoch: 6, Electing: true}},
+			false, "", 0, 0},
 		{"it has not heard of its own epoch yet", [2]Report{follows(b.Pod, 7), follows(b.Pod, 6)}, false, "", 0, 0},
 		{"two lead a Classic group", [2]Report{follows("p", 0), follows(b.Pod, 0)}, false, "", 0, 0},
 	} {
