@@ -13,7 +13,6 @@ import (
 
 	"github.com/podesta-dev/podesta/hack/cluster/assets"
 	"github.com/podesta-dev/podesta/hack/cluster/controlplane"
-	tethered "github.com/podesta-dev/podesta/hack/cluster/process"
 )
 
 // What some systems need beside their members.
@@ -70,7 +69,7 @@ func (s *servers) startAPI(ctx context.Context, programs, dir string) (err error
 	s.plane, err = controlplane.Start(ctx, controlplane.Options{
 		Assets: programs,
 		State:  dir,
-		Tether: []string{self, tether, tethered.ParentID()},
+		Tether: []string{self, tether},
 	})
 	if err != nil {
 		return err

@@ -24,7 +24,6 @@ import (
 	"github.com/podesta-dev/podesta/controllers"
 	"github.com/podesta-dev/podesta/hack/cluster/assets"
 	"github.com/podesta-dev/podesta/hack/cluster/controlplane"
-	"github.com/podesta-dev/podesta/hack/cluster/process"
 	"github.com/podesta-dev/podesta/test/port"
 )
 
@@ -121,7 +120,7 @@ func (s *site) startControlPlane(ctx context.Context) error {
 		Assets: s.assets,
 		State:  filepath.Join(s.out, "cluster"),
 		CRDs:   []string{filepath.Join(s.root, "config", "crd", "bases")},
-		Tether: []string{self, tetherCommand, process.ParentID()},
+		Tether: []string{self, tetherCommand},
 	})
 	if err != nil {
 		return err

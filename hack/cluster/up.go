@@ -11,7 +11,6 @@ import (
 
 	"github.com/podesta-dev/podesta/hack/cluster/local"
 	"github.com/podesta-dev/podesta/hack/cluster/podrunner"
-	"github.com/podesta-dev/podesta/hack/cluster/process"
 )
 
 // agentImage is the repository, without its registry, of the agent's image.
@@ -96,7 +95,7 @@ func (f *upFlags) complete() (local.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Tether, o.Keep = []string{me, "tether", process.ParentID()}, []string{me, "keep"}
+	o.Tether, o.Keep = []string{me, "tether"}, []string{me, "keep"}
 	if f.agent != "" {
 		f.images = append(f.images, agentImage+"="+f.agent)
 	}

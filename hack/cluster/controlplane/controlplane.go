@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -32,8 +33,8 @@ type Options struct {
 	State string
 	// CRDs are files or directories of CustomResourceDefinitions to install.
 	CRDs []string
-	// Tether is a command that becomes the command appended to it and dies with this program
-	// (process.Tether). Without it, a SIGKILL of this program leaves etcd and kube-apiserver behind.
+	// Tether is a command to which the ID of this process and a command are appended. It becomes that
+	// command, and dies with this process (process.Tether). Without it, a SIGKILL of this program leaves etcd and kube-apiserver behind.
 	Tether []string
 	// Keep is a command that keeps the command appended to it running, after a path for its log and
 	// its process id (process.Keep). Without it, etcd and kube-apiserver are not started again when
@@ -175,7 +176,10 @@ func (c *ControlPlane) createLog(dir, name string) (*os.File, error) {
 // program runs the asset of that name, as Tether and Keep have it. envtest wants one file to run,
 // hence a script.
 func program(o Options, bin, name string) (string, error) {
-	words := slices.Clone(o.Tether)
+	var words []string
+	if len(o.Tether) > 0 {
+		words = append(slices.Clone(o.Tether), strconv.Itoa(os.Getpid()))
+	}
 	if len(o.Keep) > 0 {
 		words = append(append(words, o.Keep...), filepath.Join(o.State, name))
 	}

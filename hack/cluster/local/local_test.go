@@ -96,7 +96,7 @@ func cluster(t *testing.T) (*Cluster, kubernetes.Interface) {
 			Backoff: podrunner.Backoff{First: 50 * time.Millisecond, Max: time.Second, Reset: time.Minute},
 			Resolve: map[string]string{"who.shop.svc": "somebody"},
 		},
-		Tether: []string{me, "tether", process.ParentID()}, Keep: []string{me, "keep"},
+		Tether: []string{me, "tether"}, Keep: []string{me, "keep"},
 		Report: func(text string) { t.Log(text) },
 	})
 	if err != nil {

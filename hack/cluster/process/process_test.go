@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,7 +23,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	if len(os.Args) > 2 && os.Args[1] == "parent" { // starts a tethered shell, says so, and waits to be killed
-		cmd := exec.Command(os.Args[0], "tether", ParentID(), "/bin/sh", "-c", os.Args[2])
+		cmd := exec.Command(os.Args[0], "tether", strconv.Itoa(os.Getpid()), "/bin/sh", "-c", os.Args[2])
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		if err := cmd.Run(); err != nil {
 			os.Exit(1)
@@ -126,20 +127,21 @@ func TestATetheredChildDiesWithItsParent(t *testing.T) {
 
 // A program whose parent has ended before it could be tethered is not started.
 func TestATetherNeedsItsParent(t *testing.T) {
+	me, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := strconv.Itoa(os.Getpid())
 	for _, c := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{ParentID(), "/bin/true"}, "has ended already"}, // its parent is the shell
+		{[]string{own, "/bin/true"}, "has ended already"}, // its parent is the shell
 		{[]string{"me", "/bin/true"}, `"me" is no process ID`},
-		{[]string{ParentID()}, "name the process ID"},
+		{[]string{own}, "name the process ID"},
 	} {
-		me, err := os.Executable()
-		if err != nil {
-			t.Fatal(err)
-		}
-		said, err := exec.Command("/bin/sh", append([]string{"-c", `"$@"; true`, "sh", me, "tether"}, c.args...)...).
-			CombinedOutput()
+		shell := append([]string{"-c", `"$@"; true`, "sh", me, "tether"}, c.args...)
+		said, err := exec.Command("/bin/sh", shell...).CombinedOutput()
 		if err != nil || !strings.Contains(string(said), c.want) {
 			t.Errorf("tether %v: %v, it says %q, want %q", c.args, err, said, c.want)
 		}

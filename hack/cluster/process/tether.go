@@ -9,10 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tether becomes the program that args name after the process ID of the program that starts it,
-// which ParentID returns there. Before that, it asks the kernel to kill it when that one ends. It
-// is for children that a library starts, which knows nothing of Pdeathsig. It returns only if it
-// failed.
+// Tether becomes the program that args name after the process ID of the program that starts it.
+// Before that, it asks the kernel to kill it when that one ends. It is for children that a library
+// starts, which knows nothing of Pdeathsig. It returns only if it failed.
 func Tether(args []string) error {
 	if len(args) < 2 {
 		return fmt.Errorf("tether: name the process ID of the parent, and the program to run")
@@ -31,6 +30,3 @@ func Tether(args []string) error {
 	err = syscall.Exec(args[1], args[1:], os.Environ())
 	return fmt.Errorf("tether: running %s: %w", args[1], err)
 }
-
-// ParentID is what a program whose children are tethered gives them as the first argument.
-func ParentID() string { return strconv.Itoa(os.Getpid()) }
