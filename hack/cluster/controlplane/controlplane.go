@@ -34,7 +34,8 @@ type Options struct {
 	// CRDs are files or directories of CustomResourceDefinitions to install.
 	CRDs []string
 	// Tether is a command to which the ID of this process and a command are appended. It becomes that
-	// command, and dies with this process (process.Tether). Without it, a SIGKILL of this program leaves etcd and kube-apiserver behind.
+	// command, and dies with this process (process.Tether). Without it, a SIGKILL of this program
+	// leaves etcd and kube-apiserver behind.
 	Tether []string
 	// Keep is a command that keeps the command appended to it running, after a path for its log and
 	// its process id (process.Keep). Without it, etcd and kube-apiserver are not started again when
