@@ -31,6 +31,18 @@ func (d directory) Open(name string) (io.ReadCloser, error) {
 	return f, nil
 }
 
+func (d directory) Overwrite(name string) (Overwriter, error) {
+	f, err := os.OpenFile(d.path(name), os.O_WRONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	return overwriter{f}, nil
+}
+
+type overwriter struct{ *os.File }
+
+func (o overwriter) Sync() error { return syncContent(o.File) }
+
 func (d directory) Rename(from, to string) error { return os.Rename(d.path(from), d.path(to)) }
 
 func (d directory) Remove(name string) error { return os.Remove(d.path(name)) }

@@ -57,8 +57,20 @@ func TestTheDoubleIsLikeADirectory(t *testing.T) {
 		unlock, err = system.Lock("lock")
 		note("lock", err)
 		note("unlock", unlock())
+		overwrite := func(name, data string, at int64) {
+			f, err := system.Overwrite(name)
+			if err != nil {
+				note("overwrite "+name, err)
+				return
+			}
+			_, err = f.WriteAt([]byte(data), at)
+			note("overwrite "+name, errors.Join(err, f.Sync(), f.Close()))
+		}
 		get("a")
+		overwrite("a", "there is none", 0)
 		put("a", "first, which is longer")
+		overwrite("a", "which was ", 7)
+		get("a")
 		put("a", "second")
 		get("a")
 		note("rename", system.Rename("a", "b"))
@@ -96,6 +108,19 @@ func TestTheDiskIsReallySynced(t *testing.T) {
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 			t.Errorf("left behind: %v, %v", left, err)
+		}
+	}
+	for device, want := range map[string]error{
+		"/dev/null": syscall.EINVAL,
+		"/dev/full": syscall.ENOSPC,
+	} {
+		f, err := durable.Directory(filepath.Dir(device)).Overwrite(filepath.Base(device))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.WriteAt([]byte("new"), 0)
+		if err := errors.Join(err, f.Sync(), f.Close()); !errors.Is(err, want) {
+			t.Errorf("%s is overwritten: %v, want %v", device, err, want)
 		}
 	}
 	if err := durable.Directory("/proc/self").Sync(); !errors.Is(err, syscall.EINVAL) {

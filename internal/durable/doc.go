@@ -10,6 +10,9 @@
 // Open syncs the directory before anything is read, because a process that crashed may have left a
 // rename that a loss of power would still undo.
 //
+// A file of Slots is overwritten in place, for whoever waits for the disk. It promises the same, as
+// long as a disk never leaves a sector of 512 bytes half written.
+//
 // What is not promised: two files are not replaced together; a disk that loses what it has
 // confirmed, or a directory that is copied or set back, is beyond this package; and on network file
 // systems flock may not exclude processes of other machines.

@@ -9,6 +9,8 @@ type System interface {
 	Create(name string) (File, error)
 	// Open opens a file for reading. The error is fs.ErrNotExist if there is none.
 	Open(name string) (io.ReadCloser, error)
+	// Overwrite opens a file to overwrite its content. The error is fs.ErrNotExist if there is none.
+	Overwrite(name string) (Overwriter, error)
 	// Rename gives a file another name, in place of the file that had it.
 	Rename(from, to string) error
 	// Remove removes a file. The error is fs.ErrNotExist if there is none.

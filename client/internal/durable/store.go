@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -19,6 +20,7 @@ type Store struct {
 
 	mu     sync.Mutex
 	unlock func() error // nil: closed
+	slots  map[string]*Slots
 }
 
 // Open opens the named files of a directory under a lock file, which stays when the Store is
@@ -34,6 +36,7 @@ func Open(system System, lock string, files ...string) (*Store, error) {
 		system: system,
 		files:  files,
 		unlock: unlock,
+		slots:  map[string]*Slots{},
 	}
 	if err := s.repair(); err != nil {
 		return nil, errors.Join(err, unlock())
@@ -57,12 +60,16 @@ func (s *Store) repair() error {
 // does nothing.
 func (s *Store) Close() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.unlock == nil {
-		return nil
-	}
 	unlock := s.unlock
 	s.unlock = nil
+	slots := slices.Collect(maps.Values(s.slots))
+	s.mu.Unlock()
+	if unlock == nil {
+		return nil
+	}
+	for _, f := range slots { // waits for one that is being written, which may wait for s.mu
+		f.close()
+	}
 	return unlock()
 }
 
@@ -97,6 +104,13 @@ func (s *Store) Read(name string, limit int64) ([]byte, error) {
 func (s *Store) Write(name string, data []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.noSlots(name); err != nil {
+		return err
+	}
+	return s.write(name, data)
+}
+
+func (s *Store) write(name string, data []byte) error {
 	if err := s.check(name); err != nil {
 		return err
 	}
@@ -130,7 +144,7 @@ func (s *Store) writeTemporary(name string, data []byte) error {
 func (s *Store) Remove(name string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.check(name); err != nil {
+	if err := errors.Join(s.check(name), s.noSlots(name)); err != nil {
 		return err
 	}
 	if err := s.system.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -145,6 +159,14 @@ func (s *Store) check(name string) error {
 	}
 	if !slices.Contains(s.files, name) {
 		return fmt.Errorf("%s was not named when the directory was opened", name)
+	}
+	return nil
+}
+
+// noSlots keeps Write and Remove from a file that Slots.Write goes on to overwrite.
+func (s *Store) noSlots(name string) error {
+	if s.slots[name] != nil {
+		return fmt.Errorf("%s has slots: only Slots.Write writes it", name)
 	}
 	return nil
 }

@@ -1,9 +1,11 @@
 package durabletest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -143,5 +145,78 @@ func TestOutcomesAreBounded(t *testing.T) {
 	}
 	if got := len(d.AfterPowerLoss()); got != 1<<mostPending {
 		t.Errorf("%d outcomes", got)
+	}
+}
+
+// Of a file that is overwritten, a loss of power leaves each sector old or new, until it is synced.
+// What a sync has failed to write, only another write and another sync bring to the disk.
+func TestWhatALossOfPowerLeavesOfAnOverwrittenFile(t *testing.T) {
+	sectors := func(letters string) []byte {
+		var data []byte
+		for _, letter := range letters {
+			data = append(data, bytes.Repeat([]byte(string(letter)), 512)...)
+		}
+		return data
+	}
+	found := func(d *Disk) string {
+		var all []string
+		for _, d := range d.AfterPowerLoss() {
+			data, _ := d.Get("a")
+			letters := ""
+			for at := 0; at < len(data); at += 512 {
+				letters += string(data[at])
+			}
+			if !bytes.Equal(data, sectors(letters)) {
+				t.Errorf("a sector is mixed: %q", data)
+			}
+			all = append(all, letters)
+		}
+		slices.Sort(all)
+		return strings.Join(all, " ")
+	}
+	d := New()
+	d.Put("a", sectors("old"))
+	if _, err := d.Overwrite("b"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is missing: %v", err)
+	}
+	f, err := d.Overwrite("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		do, data string
+		at       int64
+		fails    bool
+		want     string
+	}{
+		{do: "write", data: "NE", at: 0, want: "NEd Nld oEd old"},
+		{do: "sync", want: "NEd"},
+		{do: "write", data: "xy", at: 512, fails: true, want: "NEd Nxd"}, // a half is written
+		{do: "sync", fails: true, want: "NEd Nxd"},
+		{do: "write", data: "z", at: 1024, want: "NEd NEz Nxd Nxz"},
+		{do: "sync", want: "NEz Nxz"},
+		{do: "write", data: "x", at: 512, want: "NEz Nxz"},
+		{do: "sync", want: "Nxz"},
+	} {
+		d.Fault = func(Step) error {
+			if step.fails {
+				return ErrIO
+			}
+			return nil
+		}
+		if step.do == "write" {
+			_, err = f.WriteAt(sectors(step.data), step.at)
+		} else {
+			err = f.Sync()
+		}
+		if got := found(d); got != step.want || errors.Is(err, ErrIO) != step.fails {
+			t.Errorf("%+v: %s, %v", step, got, err)
+		}
+		if got := found(d.Restarted()); got != step.want {
+			t.Errorf("%+v, and the process ends: %s", step, got)
+		}
+	}
+	if _, err := f.WriteAt(sectors("ab"), 1024); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("behind the end: %v", err)
 	}
 }

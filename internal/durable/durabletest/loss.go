@@ -1,6 +1,7 @@
 package durabletest
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,10 +22,14 @@ const (
 	mostSpoilt  = 1 << 8
 )
 
+// sectorSize is what a loss of power leaves old or new, and never mixed.
+const sectorSize = 512
+
 // AfterPowerLoss returns the disks that a loss of power may leave, each different from the others.
 // Any of the changes of names since the last Sync may be lost, each for itself; a file that was not
-// synced may be empty, torn, full of zeros, or whole. Of many changes only the newest six may be
-// lost. The disk itself does not change.
+// synced may be empty, torn, full of zeros, or whole; where one was overwritten, each sector may be
+// the old one or the new one. Of many changes, and of many sectors, only the newest six and the
+// first six may be lost. The disk itself does not change.
 func (d *Disk) AfterPowerLoss() []*Disk {
 	var disks []*Disk
 	seen := map[string]bool{}
@@ -60,7 +65,7 @@ func spoilt(names map[string]*content) []map[string]*content {
 			continue
 		}
 		var more []map[string]*content
-		for _, data := range [][]byte{nil, c.data[:len(c.data)/2], make([]byte, len(c.data))} {
+		for _, data := range c.spoilt() {
 			for _, o := range outcomes {
 				o = maps.Clone(o)
 				o[name] = &content{data: data}
@@ -72,10 +77,43 @@ func spoilt(names map[string]*content) []map[string]*content {
 	return outcomes
 }
 
+// spoilt returns what may be left of content that was not synced, other than all of it.
+func (c *content) spoilt() [][]byte {
+	if c.before == nil {
+		return [][]byte{nil, c.data[:len(c.data)/2], make([]byte, len(c.data))}
+	}
+	changed := c.changed()
+	changed = changed[:min(len(changed), mostPending)]
+	var all [][]byte
+	for lost := 1; lost < 1<<len(changed); lost++ {
+		data := slices.Clone(c.data)
+		for i, at := range changed {
+			if lost>>i&1 == 1 {
+				copy(sector(data, at), sector(c.before, at))
+			}
+		}
+		all = append(all, data)
+	}
+	return all
+}
+
+// changed returns where sectors begin that are not what is on the disk for sure.
+func (c *content) changed() (all []int) {
+	for at := 0; at < len(c.data); at += sectorSize {
+		if !bytes.Equal(sector(c.data, at), sector(c.before, at)) {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// sector is the part of a file that begins at a place.
+func sector(data []byte, at int) []byte { return data[at:min(at+sectorSize, len(data))] }
+
 func fingerprint(names map[string]*content) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		fmt.Fprintf(&b, "%q %q\n", name, names[name].data)
+		fmt.Fprintf(&b, "%q %d %s\n", name, len(names[name].data), names[name].data)
 	}
 	return b.String()
 }
@@ -87,6 +125,9 @@ func rebuilt(names, synced map[string]*content, pending []change, whole bool) *D
 	again := func(c *content) *content {
 		if c != nil && copies[c] == nil {
 			copies[c] = &content{data: slices.Clone(c.data), synced: whole || c.synced}
+			if !copies[c].synced {
+				copies[c].before, copies[c].failed = slices.Clone(c.before), slices.Clone(c.failed)
+			}
 		}
 		return copies[c]
 	}

@@ -10,7 +10,8 @@
 //	disk.AfterPowerLoss()                // all that a real disk may have after a loss of power
 //
 // It loses what a file system may lose and nothing else: of a file that was not synced any part of
-// its content, of the names any that changed since the directory was synced last.
+// its content; of one that was overwritten any sectors of what is new, and nothing of the rest; of
+// the names any that changed since the directory was synced last.
 package durabletest
 
 import (
@@ -36,8 +37,8 @@ var (
 // Step is one thing that was asked of a disk.
 type Step struct {
 	Number int // from 0
-	// Do is lock, create, write, sync, close, rename, remove or open. The sync of the directory has
-	// no Name.
+	// Do is lock, create, open, overwrite (opens a file), write, sync, close, rename or remove. The
+	// sync of the directory has no Name.
 	Do   string
 	Name string
 	To   string // rename
@@ -51,8 +52,8 @@ func (s Step) String() string {
 // safe for concurrent use.
 type Disk struct {
 	// Fault, if not nil, is asked before each step. Its error is what the step returns, without
-	// having had any effect, but for a write, of which one half is done. After ErrCrashed every
-	// later step returns ErrCrashed, too.
+	// having had any effect, but for a write, of which one half is done: where a file is
+	// overwritten, in whole sectors. After ErrCrashed every later step returns ErrCrashed, too.
 	Fault func(Step) error
 
 	steps   []Step
@@ -67,6 +68,9 @@ type Disk struct {
 type content struct {
 	data   []byte
 	synced bool
+	// Of a file that is being overwritten. Of several writes of one sector only the last one is kept.
+	before []byte // what is on the disk for sure
+	failed []int  // sectors that a sync failed to write; the system takes them for written
 }
 
 // change is what happened to the names in one step: gone was removed, name is now of.
@@ -181,6 +185,22 @@ func (d *Disk) Open(name string) (io.ReadCloser, error) {
 	return io.NopCloser(bytes.NewReader(c.data)), nil
 }
 
+// Overwrite implements durable.System.
+func (d *Disk) Overwrite(name string) (durable.Overwriter, error) {
+	if err := d.step("overwrite", name, ""); err != nil {
+		return nil, err
+	}
+	c, ok := d.names[name]
+	if !ok {
+		return nil, missing("open", name)
+	}
+	return &file{
+		disk:    d,
+		name:    name,
+		content: c,
+	}, nil
+}
+
 // Rename implements durable.System.
 func (d *Disk) Rename(from, to string) error {
 	if err := d.step("rename", from, to); err != nil {
@@ -255,11 +275,42 @@ func (f *file) Write(data []byte) (int, error) {
 	return len(data), err
 }
 
+// WriteAt overwrites what the file has, and does not make it longer.
+func (f *file) WriteAt(data []byte, at int64) (int, error) {
+	err := f.disk.step("write", f.name, "")
+	if err != nil {
+		data = data[:len(data)/2/sectorSize*sectorSize]
+	}
+	c := f.content
+	if c.synced {
+		c.before, c.synced = slices.Clone(c.data), false
+	}
+	if n := copy(c.data[at:], data); n < len(data) {
+		return n, fmt.Errorf("%s has %d bytes only: %w", f.name, len(c.data), io.ErrShortWrite)
+	}
+	c.failed = slices.DeleteFunc(c.failed, func(failed int) bool {
+		return failed >= int(at) && failed < int(at)+len(data)
+	})
+	return len(data), err
+}
+
 func (f *file) Sync() error {
+	c := f.content
 	if err := f.disk.step("sync", f.name, ""); err != nil {
+		if c.before != nil {
+			c.failed = c.changed()
+		}
 		return err
 	}
-	f.content.synced = true
+	if len(c.failed) == 0 {
+		c.synced, c.before = true, nil
+		return nil
+	}
+	written := slices.Clone(c.data)
+	for _, at := range c.failed {
+		copy(sector(written, at), sector(c.before, at))
+	}
+	c.before = written
 	return nil
 }
 
