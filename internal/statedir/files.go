@@ -29,8 +29,9 @@ func (e *RosterError) Unwrap() error { return e.err }
 // read reads and decodes a file. The error is fs.ErrNotExist if there is none.
 func read[T any](d *Dir, name string, decode func([]byte) (T, error)) (T, error) {
 	var zero T
-	data, err := d.store.Read(name, maxFile)
-	if errors.Is(err, durable.ErrTooLarge) {
+	data, err := d.content(name)
+	damaged := (*durable.DamagedError)(nil)
+	if errors.Is(err, durable.ErrTooLarge) || errors.As(err, &damaged) {
 		return zero, d.failure(name, err)
 	}
 	if err != nil {
@@ -72,8 +73,21 @@ func (d *Dir) replace(name string, data []byte) error {
 	return nil
 }
 
+func (d *Dir) content(name string) ([]byte, error) {
+	if name == leaseFile {
+		return d.promises.Read()
+	}
+	return d.store.Read(name, maxFile)
+}
+
 func (d *Dir) write(name string, data []byte) error {
-	if err := d.store.Write(name, data); err != nil {
+	var err error
+	if name == leaseFile {
+		err = d.promises.Write(data)
+	} else {
+		err = d.store.Write(name, data)
+	}
+	if err != nil {
 		return d.saveError(name, err)
 	}
 	return nil

@@ -2,6 +2,8 @@ package statedir_test
 
 import (
 	"errors"
+	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -28,8 +30,11 @@ func written(disk *durabletest.Disk, call func()) []string {
 	call()
 	names := []string{}
 	for _, s := range disk.Steps()[before:] {
-		if s.Do == "rename" {
+		switch {
+		case s.Do == "rename":
 			names = append(names, s.To)
+		case s.Do == "write" && !strings.HasSuffix(s.Name, ".tmp"): // it is overwritten
+			names = append(names, s.Name)
 		}
 		if s.Do == "remove" && !strings.HasSuffix(s.Name, ".tmp") {
 			names = append(names, "no "+s.Name)
@@ -130,6 +135,32 @@ func TestSaveRefusesWhatLoadWould(t *testing.T) {
 		}
 	}
 	if s := loaded(t, d); s.Lease != promised(1) || !s.Roster.Equal(*shop(1)) {
+		t.Errorf("the directory has %+v", s)
+	}
+}
+
+// The promises of a voter that knows as many groups as it can are below what a slot has room for.
+func TestTheMostPromisesAreSaved(t *testing.T) {
+	long := func(i int) string { return fmt.Sprintf("%02d", i) + strings.Repeat("n", 318) }
+	state := promised(1)
+	state.Group, state.To.Name = long(99), long(98)
+	for i := range lease.MaxGroups {
+		state.Earlier = &lease.Earlier{
+			Group:      long(i),
+			Generation: math.MaxInt64,
+			Highest:    math.MaxInt64,
+			Next:       state.Earlier,
+		}
+	}
+	disk := durabletest.New()
+	d := on(t, disk)
+	for range 2 { // the first one replaces the file, if any does
+		state.Highest++
+		if err := d.Save(state, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s := loaded(t, on(t, disk.Restarted())); !s.Lease.Equal(state) {
 		t.Errorf("the directory has %+v", s)
 	}
 }

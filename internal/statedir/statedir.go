@@ -8,10 +8,11 @@
 //	err = dir.Save(state, roster)          // nil: it survives whatever happens next
 //
 // One agent uses a directory at a time: of two, each would forget what the other has promised.
-// Each file is a record with a version and a checksum, but for the credentials, which are PEM. A
+// Each file is a record with a version and a checksum, but for the credentials, which are PEM. The
+// one with the promises is overwritten in place (durable.Slots), because elections wait for it. A
 // file that is damaged, that a newer agent wrote, or that is missing where it cannot be missing is
-// an error that says what to do; it never counts as an empty state, because a voter that forgot
-// its promises would make them again.
+// an error that says what to do; it never counts as an empty state, because a voter that forgot its
+// promises would make them again.
 //
 // What is not promised: a directory that is copied, or set back to an earlier state, is a valid one
 // to this package. The identity says which directory it is, not how old its content is.
@@ -55,8 +56,9 @@ type Dir struct {
 	// earlier pod, too, as long as clocks do not lag by a pod's life.
 	Incarnation uint64
 
-	path  string
-	store *durable.Store
+	path     string
+	store    *durable.Store
+	promises *durable.Slots // the lease file: an election waits until it is written
 
 	mu     sync.Mutex
 	onDisk map[string][]byte // the content of a file that is known to survive; nil: no such file
@@ -91,9 +93,10 @@ func open(path string, system durable.System, now time.Time) (*Dir, error) {
 		return nil, err
 	}
 	d := &Dir{
-		path:   path,
-		store:  store,
-		onDisk: map[string][]byte{},
+		path:     path,
+		store:    store,
+		promises: store.Slots(leaseFile),
+		onDisk:   map[string][]byte{},
 	}
 	if err := d.start(now); err != nil {
 		return nil, errors.Join(err, store.Close())
