@@ -37,6 +37,7 @@ type Turns struct {
 // source is what one of them has under way, and what is left of its burst.
 type source struct {
 	free    chan struct{}
+	next    chan struct{} // one of them waits among the other sources'
 	waiting int
 	left    *rate.Limiter
 }
@@ -72,7 +73,7 @@ func (t *Turns) Take(ctx context.Context, name string) (done func(), err error) 
 		t.leave(s)
 		return nil, err
 	}
-	if err := wait(ctx, t.free); err != nil {
+	if err := t.wait(ctx, s); err != nil {
 		<-s.free
 		t.leave(s)
 		return nil, err
@@ -82,6 +83,16 @@ func (t *Turns) Take(ctx context.Context, name string) (done func(), err error) 
 		<-s.free
 		t.leave(s)
 	}, nil
+}
+
+// wait waits until one of a source has its turn among the other sources. One at a time does, so that
+// sources come by turns, however many each of them has.
+func (t *Turns) wait(ctx context.Context, s *source) error {
+	if err := wait(ctx, s.next); err != nil {
+		return err
+	}
+	defer func() { <-s.next }()
+	return wait(ctx, t.free)
 }
 
 const errTooMany busyError = "too many ask at once: try again"
@@ -107,6 +118,7 @@ func (t *Turns) enter(name string) (*source, error) {
 		}
 		s = &source{
 			free: make(chan struct{}, t.OfSource),
+			next: make(chan struct{}, 1),
 			left: rate.NewLimiter(rate.Every(t.Refill), t.Burst),
 		}
 		t.sources[name] = s

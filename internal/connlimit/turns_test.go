@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/podesta-dev/podesta/test/bubble"
@@ -58,6 +61,40 @@ func TestNoSourceKeepsTheOthersWaiting(t *testing.T) {
 			if err := <-refused; err != nil {
 				t.Errorf("one that waited got %v, want its turn", err)
 			}
+		}
+	})
+}
+
+// However many turns the others wait for, a source has its own after one of each of them.
+func TestSourcesComeByTurns(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		limits := few
+		limits.AtOnce, limits.OfSource, limits.Waiting, limits.Patience = 1, 8, 8, time.Hour
+		all := NewTurns(limits, time.Now)
+		var order []string
+		var waiting sync.WaitGroup
+		take := func(source string) {
+			waiting.Go(func() {
+				done, err := all.Take(context.Background(), source)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				order = append(order, source) // one at a time has a turn
+				done()
+			})
+			synctest.Wait() // it waits
+		}
+		first := mustTake(t, all, "first")
+		for range limits.OfSource {
+			take("greedy")
+			take("greedy too")
+		}
+		take("modest")
+		first()
+		waiting.Wait()
+		if at := slices.Index(order, "modest"); at != 2 {
+			t.Errorf("the modest source had turn %d: %q", at, order)
 		}
 	})
 }
