@@ -42,9 +42,11 @@ func (c choice) elected() bool {
 }
 
 // coordinatorOf finds the coordinator of a Classic group: the process that claims to be it and that
-// most connected processes follow. Where several have as many followers, it is the one that is
-// higher in the group's order. A process that is not connected to the manager (now, or yet) is the
-// coordinator if more than half of those that report follow it and nobody reports it as crashed.
+// most connected processes follow. Where several have as many followers, it is the one that fewer
+// report as crashed: of two processes, one whose machine is gone is connected for a while yet. Then
+// it is the one that is higher in the group's order. A process that has joined and is not connected
+// to the manager, or not yet to this one, is the coordinator if more than half of those that report
+// follow it and nobody reports it as crashed.
 func coordinatorOf(all []process, published *v1.CoordinatorStatus) choice {
 	c := choice{fresh: true}
 	followers := map[string]int{}
@@ -65,7 +67,7 @@ func coordinatorOf(all []process, published *v1.CoordinatorStatus) choice {
 	for _, p := range all {
 		claims := p.claims()
 		if !p.connected() {
-			claims = 2*followers[p.name] > c.reporters
+			claims = p.joined && 2*followers[p.name] > c.reporters
 		}
 		if p.member && p.priority > 0 && claims && !p.dead() {
 			claimants = append(claimants, p)
@@ -76,7 +78,7 @@ func coordinatorOf(all []process, published *v1.CoordinatorStatus) choice {
 	}
 	best := slices.MaxFunc(claimants, func(p, q process) int {
 		return cmp.Or(cmp.Compare(followers[p.name], followers[q.name]),
-			cmp.Compare(p.priority, q.priority), cmp.Compare(p.name, q.name))
+			cmp.Compare(q.accusers, p.accusers), cmp.Compare(p.priority, q.priority), cmp.Compare(p.name, q.name))
 	})
 	c.name, c.followers = best.name, followers[best.name]
 	return c

@@ -24,7 +24,8 @@ type process struct {
 	member   bool              // it is on the roster
 	joined   bool              // its agent has joined, now or under an earlier manager
 	seen     *roster.Sighting  // nil: its agent has not reported to this manager
-	accused  bool              // a connected peer reports it as crashed
+	accusers int               // connected peers that report it as crashed
+	accused  bool              // there are some, and no connected process follows it
 	last     *v1.ProcessStatus // its row in the published table
 	stands   time.Time         // until when that row stands, if nothing tells more
 	guarded  bool              // it follows, and claims, under an epoch only
@@ -170,10 +171,10 @@ func processesOf(o observation) []process {
 	return all
 }
 
-// accuse marks the processes that a connected peer reports as crashed and that no connected process
-// follows: one peer may only have lost its own link.
+// accuse counts who reports a process as crashed, and marks those that no connected process follows:
+// one peer may only have lost its own link.
 func accuse(all []process) {
-	accused, followed := map[string]bool{}, map[string]bool{}
+	accusers, followed := map[string]int{}, map[string]bool{}
 	for _, p := range all {
 		if !p.connected() {
 			continue
@@ -181,12 +182,13 @@ func accuse(all []process) {
 		followed[p.follows()] = true
 		for _, row := range p.seen.Report.Table {
 			if row.State == roster.Crashed && row.Name != p.name {
-				accused[row.Name] = true
+				accusers[row.Name]++
 			}
 		}
 	}
 	for i := range all {
-		all[i].accused = accused[all[i].name] && !followed[all[i].name]
+		all[i].accusers = accusers[all[i].name]
+		all[i].accused = all[i].accusers > 0 && !followed[all[i].name]
 	}
 }
 

@@ -231,6 +231,10 @@ func TestCoordinator(t *testing.T) {
 		{"named, but it does not say so itself", newScene(3).sees("p-2", 0, 1).sees("", 2), "", false},
 		{"two claim it, one is followed by more", newScene(5).sees("p-4", 4).sees("p-3", 0, 1, 2, 3), "p-3", true},
 		{"two claim it, followed by as many", newScene(4).sees("p-3", 3, 0).sees("p-2", 2, 1), "p-3", false},
+		{"of two the higher one's machine is gone: it is connected for a while yet",
+			newScene(2).sees("p-1", 1).sees("p-0", 0).accuses(0, "p-1"), "p-0", false},
+		{"two have lost each other", newScene(2).sees("p-1", 1).sees("p-0", 0).
+			accuses(0, "p-1").accuses(1, "p-0"), "p-1", false},
 		{"equal priorities too: the name decides", func() *scene {
 			s := newScene(4)
 			s.group.Spec.Priority = v1.PriorityPolicy{Default: new(int32(7))}
@@ -241,6 +245,11 @@ func TestCoordinator(t *testing.T) {
 		{"it is out of the manager's sight, its peers follow it", well().loses(2, time.Hour), "p-2", true},
 		{"it is out of sight, and half of them elect", well().loses(2, 0).sees("", 0), "", false},
 		{"elected while it was out of sight", well().loses(1, time.Hour).sees("p-1", 0, 2), "p-1", true},
+		{"its name is another pod's, which has not joined", func() *scene {
+			s := well()
+			s.pods[2].UID = "new"
+			return s
+		}(), "", false},
 		{"nobody reports: it stays", well().loses(0, time.Hour).loses(1, time.Hour).loses(2, time.Hour), "p-2", false},
 		{"nobody reports, and its pod is gone", func() *scene {
 			s := well().loses(0, time.Hour).loses(1, time.Hour)
