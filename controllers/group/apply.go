@@ -38,7 +38,7 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 		if apierrors.IsConflict(err) {
 			return next, o.debounce, nil // the group has changed since it was observed
 		} else if err != nil {
-			return next, 0, fmt.Errorf("persist the roster: %w", err)
+			return r.onlyRemove(ctx, o, d, next, fmt.Errorf("persist the roster: %w", err))
 		}
 		o.published.Roster = d.roster.record
 	}
@@ -54,9 +54,7 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 		if apierrors.IsConflict(err) {
 			return next, o.debounce, nil
 		} else if err != nil {
-			d.role.set = nil // but nobody keeps the label who is not to have it
-			_, ofRole := r.applyRole(ctx, d.role, o.now, &next)
-			return next, 0, errors.Join(fmt.Errorf("publish the status: %w", err), ofRole)
+			return r.onlyRemove(ctx, o, d, next, fmt.Errorf("publish the status: %w", err))
 		}
 	}
 	ofRole, errRole := r.applyRole(ctx, d.role, o.now, &next)
@@ -68,6 +66,15 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 		return next, sooner(d.again, o.debounce), nil
 	}
 	return next, d.again, nil
+}
+
+// onlyRemove is the rest of a pass of which a write has failed: nobody keeps the role label who is
+// not to have it.
+func (r *Reconciler) onlyRemove(ctx context.Context, o observation, d decision, next state,
+	failed error) (state, time.Duration, error) {
+	d.role.set = nil
+	_, ofRole := r.applyRole(ctx, d.role, o.now, &next)
+	return next, 0, errors.Join(failed, ofRole)
 }
 
 // persistRoster writes status.roster, and only if the group is still the one that was observed (MC1

@@ -43,6 +43,7 @@ func decide(o observation) decision {
 		o.published.Roster = d.roster.record
 	}
 	if hold := max(holdStatus(o), holdSetBack(o.now, d.setBackSince)); hold > 0 {
+		d.role = decideHeldRole(o)
 		d.again = sooner(hold, d.again)
 		return d
 	}

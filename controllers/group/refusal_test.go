@@ -118,23 +118,64 @@ func TestALabelThatStays(t *testing.T) {
 	}
 }
 
-// A status that the API server refuses keeps no label on a pod that is not to have it.
+// A status, or a roster, that the API server refuses keeps no label on a pod that is not to have it.
 func TestTheLabelGoesThoughTheStatusIsRefused(t *testing.T) {
-	s := newScene(3).sees("p-2", 1, 2).published()
-	s.later(time.Minute)
-	s.sees("p-1", 1, 2)
-	s.pods[0].Labels = map[string]string{v1.RoleLabel: v1.RoleCoordinator}
-	r, w := writing(t, s)
 	refused := errors.New("field not declared in schema")
-	w.refuse = func(what string) error {
-		if strings.HasPrefix(what, string(statusOwner)) {
-			return refused
+	for _, owner := range []client.FieldOwner{statusOwner, rosterOwner} {
+		s := newScene(3).sees("p-2", 1, 2).published()
+		s.later(time.Minute)
+		s.sees("p-1", 1, 2)
+		s.pods[0].Labels = map[string]string{v1.RoleLabel: v1.RoleCoordinator}
+		if owner == rosterOwner { // a new one is due
+			s.adds(newScene(4).pods[3])
 		}
-		return nil
+		r, w := writing(t, s)
+		w.refuse = func(what string) error {
+			if strings.HasPrefix(what, string(owner)) {
+				return refused
+			}
+			return nil
+		}
+		_, _, err := r.apply(t.Context(), s.observation, decide(s.observation))
+		got := labelsOf(w)
+		if !errors.Is(err, refused) || !slices.Equal(got, []string{"unlabel p-0"}) {
+			t.Errorf("%s: the writes are %q (%v)", owner, got, err)
+		}
 	}
-	_, _, err := r.apply(t.Context(), s.observation, decide(s.observation))
-	if got := labelsOf(w); !errors.Is(err, refused) || !slices.Equal(got, []string{"unlabel p-0"}) {
-		t.Errorf("the writes are %q (%v)", got, err)
+}
+
+// A pod that cannot be written does not keep the others' labels as they are.
+func TestALabelThatCannotBeTakenOff(t *testing.T) {
+	down := apierrors.NewInternalError(errors.New("failed calling webhook"))
+	for name, test := range map[string]struct {
+		left bool
+		want []string
+	}{
+		"on a pod of the group":            {false, []string{"unlabel p-0", "unlabel p-1"}},
+		"on a pod that has left the group": {true, []string{"unlabel p-0", "unlabel p-1", "label p-2 of uid-2"}},
+	} {
+		s := newScene(3).sees("p-2", 1, 2)
+		s.statusAt = s.now
+		r, w := writing(t, s)
+		s.applies(t, r) // the roster
+		s.later(time.Minute)
+		s.pods[1].Labels = map[string]string{v1.RoleLabel: v1.RoleCoordinator}
+		if test.left {
+			s.pods = s.pods[1:]
+			s.labels.pods = map[types.UID]string{"uid-0": "p-0"}
+		} else {
+			s.pods[0].Labels = s.pods[1].Labels
+		}
+		w.refuse = func(what string) error {
+			if what == "unlabel p-0" {
+				return down
+			}
+			return nil
+		}
+		_, _, err := r.apply(t.Context(), s.observation, decide(s.observation))
+		if got := labelsOf(w); !errors.Is(err, down) || !slices.Equal(got, test.want) {
+			t.Errorf("%s: the writes are %q (%v), want %q", name, got, err, test.want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package group
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -93,6 +94,18 @@ func decideRole(o observation, coordinator string) roleDecision {
 	return d
 }
 
+// decideHeldRole is for a pass that leaves the status as it is. The label stays where it is, but not
+// on a pod that is being deleted or has ended.
+func decideHeldRole(o observation) roleDecision {
+	d := decideRole(o, "")
+	d.remove = slices.DeleteFunc(d.remove, func(u unlabelling) bool {
+		return !slices.ContainsFunc(o.pods, func(pod *corev1.Pod) bool {
+			return pod.UID == u.UID && (departing(pod) || finished(pod))
+		})
+	})
+	return d
+}
+
 // refusedLately reports whether the write to a pod was refused so lately that it is not tried again
 // yet; and it notes for people what was refused.
 func (d *roleDecision) refusedLately(o observation, pod types.UID, what string) bool {
@@ -113,19 +126,24 @@ const withoutLabel = 20 * time.Millisecond
 
 // applyRole takes the role label off every pod but the coordinator's, then puts it on the
 // coordinator's. So there may be a moment without the label, never one with two. A pod that is
-// gone, or has been replaced, is left out: the watch brings the news. It reports whether what the
-// API server refuses is news, which the status is to tell.
+// gone, or has been replaced, is left out: the watch brings the news. A write that fails keeps the
+// label from the others of the group, and no label on them. It reports whether what the API server
+// refuses is news, which the status is to tell.
 func (r *Reconciler) applyRole(ctx context.Context, d roleDecision, now time.Time,
 	next *state) (news bool, err error) {
 	left, stays := false, false
+	var failed []error
 	for _, pod := range d.remove {
 		version, err := byuid.RemoveLabel(ctx, r.Client, pod.Pod, v1.RoleLabel, roleOwner)
-		if message := refusedFor(err); message != "" {
-			news = next.labels.refuse(pod.UID, message, now) || news
+		if err != nil {
 			stays = stays || pod.inGroup
+			if message := refusedFor(err); message != "" {
+				news = next.labels.refuse(pod.UID, message, now) || news
+			} else {
+				err = fmt.Errorf("take the role label off pod %s: %w", pod.Name, err)
+				failed = append(failed, err)
+			}
 			continue
-		} else if err != nil {
-			return news, fmt.Errorf("take the role label off pod %s: %w", pod.Name, err)
 		}
 		news = next.labels.accept(pod.UID) || news
 		delete(next.labels.pods, pod.UID)
@@ -135,30 +153,36 @@ func (r *Reconciler) applyRole(ctx context.Context, d roleDecision, now time.Tim
 		}
 	}
 	if d.set == nil || stays {
-		return news, nil
+		return news, errors.Join(failed...)
 	}
 	if left {
 		select {
 		case <-time.After(withoutLabel):
 		case <-ctx.Done():
-			return news, ctx.Err()
+			return news, errors.Join(append(failed, ctx.Err())...)
 		}
 	}
+	added, err := r.putRole(ctx, *d.set, now, next)
+	return added || news, errors.Join(append(failed, err)...)
+}
+
+// putRole puts the role label on a pod.
+func (r *Reconciler) putRole(ctx context.Context, pod byuid.Pod, now time.Time,
+	next *state) (news bool, err error) {
 	next.writes.spend(now)
-	version, err := byuid.SetLabel(ctx, r.Client, *d.set, v1.RoleLabel, v1.RoleCoordinator,
-		roleOwner)
+	version, err := byuid.SetLabel(ctx, r.Client, pod, v1.RoleLabel, v1.RoleCoordinator, roleOwner)
 	switch message := refusedFor(err); {
 	case byuid.Replaced(err):
-		return news, nil
+		return false, nil
 	case message != "":
-		return next.labels.refuse(d.set.UID, message, now) || news, nil
+		return next.labels.refuse(pod.UID, message, now), nil
 	case err != nil:
-		return news, fmt.Errorf("put the role label on pod %s: %w", d.set.Name, err)
+		return false, fmt.Errorf("put the role label on pod %s: %w", pod.Name, err)
 	}
-	news = next.labels.accept(d.set.UID) || news
-	next.labels.pods[d.set.UID] = d.set.Name
+	news = next.labels.accept(pod.UID)
+	next.labels.pods[pod.UID] = pod.Name
 	if version != "" {
-		next.labels.writes[d.set.UID] = roleWrite{coordinator: true, version: version}
+		next.labels.writes[pod.UID] = roleWrite{coordinator: true, version: version}
 	}
 	return news, nil
 }

@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -421,6 +422,32 @@ func TestTheStatusIsHeld(t *testing.T) {
 				t.Errorf("held for %v, want %v", got, test.want)
 			}
 		})
+	}
+}
+
+// A pass that leaves the status as it is leaves the role label where it is, too; but not on a pod
+// that is being deleted or has ended.
+func TestTheLabelOfAHeldStatus(t *testing.T) {
+	for name, test := range map[string]struct {
+		edit func(*corev1.Pod)
+		want []string
+	}{
+		"well":          {func(*corev1.Pod) {}, nil},
+		"being deleted": {func(p *corev1.Pod) { p.DeletionTimestamp = new(metav1.NewTime(noon)) }, []string{"p-2"}},
+		"ended":         {func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed }, []string{"p-2"}},
+	} {
+		s := newScene(3).sees("p-2", 0, 1, 2).published()
+		s.showing, s.begun, s.sightings = false, noon.Add(-time.Second), map[types.UID]roster.Sighting{}
+		s.pods[2].Labels = map[string]string{v1.RoleLabel: v1.RoleCoordinator}
+		test.edit(s.pods[2])
+		d := decide(s.observation)
+		var got []string
+		for _, pod := range d.role.remove {
+			got = append(got, pod.Name)
+		}
+		if d.status != nil || d.role.set != nil || !slices.Equal(got, test.want) {
+			t.Errorf("%s: status %v, label %v, off %q, want off %q", name, d.status, d.role.set, got, test.want)
+		}
 	}
 }
 
