@@ -29,8 +29,8 @@ const (
 type Client struct {
 	// URL is the base URL of the agent, without a path; empty means DefaultURL.
 	URL string
-	// HTTP makes the requests; nil means a client with http.DefaultTransport. It must not have a
-	// Timeout, which would end sessions.
+	// HTTP makes the requests; nil means a client with http.DefaultTransport. Its Timeout is for
+	// questions: sessions and streams have none.
 	HTTP *http.Client
 	// Report, if non-nil, is called with each failure after which Run, KeepSession and Watch go on,
 	// for a log: the agent is not there, a session or stream has ended, or the work returned an
@@ -104,7 +104,13 @@ func (a answer) among(codes ...int) error {
 func (c *Client) stream(
 	ctx context.Context, path string, headers ...string,
 ) (io.ReadCloser, error) {
-	resp, err := c.send(ctx, http.MethodGet, path,
+	lasting := *c
+	if c.HTTP != nil {
+		client := *c.HTTP
+		client.Timeout = 0 // it would give a permission back while the work goes on
+		lasting.HTTP = &client
+	}
+	resp, err := lasting.send(ctx, http.MethodGet, path,
 		append([]string{"Accept", "text/event-stream"}, headers...)...)
 	if err != nil {
 		return nil, err

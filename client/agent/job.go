@@ -175,7 +175,8 @@ func (j *job) mayFollow(p Permission) bool {
 // goes on.
 func (j *job) watch() {
 	defer close(j.watched)
-	for j.alarm.Wait() == nil { // else the work has returned
+	err := j.alarm.Wait()
+	for ; err == nil; err = j.alarm.Wait() {
 		now := j.check()
 		j.mu.Lock()
 		passed := j.over != nil && now >= j.until
@@ -184,6 +185,22 @@ func (j *job) watch() {
 			j.shut()
 			return
 		}
+	}
+	j.unwatched(err)
+}
+
+// unwatched is called when nobody waits for the alarm any more: because the work has returned; or
+// because that is impossible here. Then the context ends, and the session stays open until the work
+// has returned.
+func (j *job) unwatched(err error) {
+	j.mu.Lock()
+	gone := j.gone
+	if !gone {
+		j.finish(noAlarm(err))
+	}
+	j.mu.Unlock()
+	if !gone {
+		<-j.returned
 	}
 }
 

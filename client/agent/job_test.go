@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -220,6 +221,43 @@ func TestHangingWorkClosesItsSessionWhenThePermissionIsOver(t *testing.T) {
 	if o := j.outcome(); o.final || !errors.Is(o.why, errNotRenewed) || o.err != nil {
 		t.Errorf("%+v", o)
 	}
+}
+
+// A timer that cannot be waited for, as where epoll takes no more files, ends the work's context at
+// once. The session stays open until the work has returned.
+func TestATimerThatCannotBeWaitedFor(t *testing.T) {
+	closed := make(chan struct{}, 10)
+	j, err := newJob(t.Context(), permitted(t, 7, time.Hour), func() { closed <- struct{}{} })
+	if err != nil || j == nil {
+		t.Fatal("no job: ", err)
+	}
+	ended, returns := make(chan error), make(chan error)
+	j.start(func(ctx context.Context, _ Epoch) error {
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return <-returns
+	})
+	if err := j.alarm.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case why := <-ended:
+		if !strings.Contains(why.Error(), "cannot set a timer") {
+			t.Errorf("it ends because %v", why)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("the work goes on, and nothing will end it")
+	}
+	select {
+	case <-closed:
+		t.Error("the session is closed while the work goes on")
+	case <-j.watched:
+		t.Error("nobody waits for the work")
+	default:
+	}
+	returns <- nil
+	<-closed
+	j.outcome()
 }
 
 // BenchmarkErr is what a check costs that reads the clock.

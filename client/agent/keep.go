@@ -33,15 +33,15 @@ func (c *Client) KeepSession(ctx context.Context, fn func(Permission)) error {
 // no progress. It returns the context's error when ctx ends.
 func again(ctx context.Context, fn func() (progress bool)) error {
 	failures := 0
-	for {
+	for ctx.Err() == nil { // also if ctx has ended at the end of a wait
 		if fn() {
 			failures = 0
 		}
 		failures++
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
 		case <-time.After(backoff.Wait(minBackoff, maxBackoff, failures)):
 		}
 	}
+	return ctx.Err()
 }

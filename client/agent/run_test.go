@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -468,5 +469,39 @@ func TestAURLThatIsNone(t *testing.T) {
 			}
 		}
 		cancel()
+	}
+}
+
+// The Timeout of a program's HTTP client would close the session, and so give the permission back
+// while the work goes on.
+func TestATimeoutOfTheHTTPClientEndsNoSession(t *testing.T) {
+	const timeout = 50 * time.Millisecond
+	a := fakeagent.Start()
+	defer a.Close()
+	a.Grant(7, long)
+	stop := errors.New("the test is over")
+	c := Client{URL: a.URL, HTTP: &http.Client{Timeout: timeout}}
+	running, end := context.WithCancel(t.Context())
+	defer end()
+	err := c.Run(running, func(ctx context.Context, _ Epoch) error {
+		select {
+		case <-ctx.Done():
+			t.Errorf("the work ends: %v", context.Cause(ctx))
+			end() // or it begins again and again
+		case <-time.After(5 * timeout):
+		}
+		return stop
+	})
+	if !errors.Is(err, stop) {
+		t.Error(err)
+	}
+}
+
+// Nothing is called once more when the context ends at the end of a wait.
+func TestNothingIsCalledAfterTheEnd(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := again(ctx, func() bool { t.Error("it is called"); return true }); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
