@@ -35,6 +35,7 @@ type Lock struct {
 	lease    resourcelock.Interface // to be held as well; nil: there is none
 
 	campaign sync.Once
+	loss     chan struct{} // closed when what has led does so no longer
 	done     chan struct{} // closed when all that leads has ended, so that the rest can be given back
 	end      context.CancelFunc
 	running  context.Context // of the candidacy: it ends with the lock
@@ -67,6 +68,7 @@ func NewLock(client *agent.Client) *Lock {
 		agent:    reporting(client),
 		identity: name,
 		granted:  make(chan struct{}),
+		loss:     make(chan struct{}),
 		done:     make(chan struct{}),
 	}
 	l.running, l.end = context.WithCancel(context.Background())
@@ -87,20 +89,24 @@ func (l *Lock) use() error {
 	return nil
 }
 
-// askAgain is how long after the agent has refused for good, in a Classic group for example, it is
-// asked again: groups are edited.
-const askAgain = time.Second
+// After the agent has refused for good, in a Classic group for example, it is asked again: groups
+// are made anew. In a Classic group each session may have this process elected, and its end has it
+// withdraw, so the waits double.
+const (
+	askAgain       = time.Second
+	askAgainAtMost = time.Minute
+)
 
 // run is the process's candidacy, and its permissions until it leads by one.
 func (l *Lock) run() {
-	for l.running.Err() == nil {
+	for wait := askAgain; l.running.Err() == nil; wait = min(2*wait, askAgainAtMost) {
 		err := l.agent.Run(l.running, l.hold)
 		if err == nil || l.running.Err() != nil {
 			break
 		}
 		l.agent.Report(err)
 		select {
-		case <-time.After(askAgain):
+		case <-time.After(wait):
 		case <-l.running.Done():
 		}
 	}
@@ -179,6 +185,9 @@ func (l *Lock) lose(why error) {
 		return
 	}
 	l.lost = lost
+	if l.begun {
+		close(l.loss)
+	}
 	bases := l.bases
 	l.mu.Unlock() // ending a context asks the contexts above it, and those ask the lock
 	for _, end := range bases {
@@ -218,10 +227,13 @@ func (l *Lock) leaveUnlessBegun() {
 	}
 }
 
-// Lost is closed when this replica has led and does so no longer, or was told to stop: what ErrLost
-// says. The contexts of what leads have ended then. A program whose work may go on in spite of that
-// ends itself some time after it.
-func (l *Lock) Lost() <-chan struct{} { return l.running.Done() }
+// Lost is closed when this replica has led and does so no longer. The contexts of what leads have
+// ended then. A program whose work may go on in spite of that ends itself some time after it.
+//
+// A manager that is told to stop has lost when all that leads has stopped; or before, when its
+// permission ends while it waits for that. So it is when its pod is deleted: then another replica
+// is to lead at once. A replica that has never led loses nothing.
+func (l *Lock) Lost() <-chan struct{} { return l.loss }
 
 // Get waits until the agent permits this process to act; ctx ends the wait. Then nobody else holds
 // the lock. It is an error once the lock is lost.

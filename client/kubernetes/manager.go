@@ -37,7 +37,8 @@ var errTimings = errors.New("LeaseDuration, RenewDeadline and RetryPeriod are se
 // be started again. But if a runnable returns an error when its context ends, Start waits for the
 // others, and for Reconciles that are under way, for the manager's GracefulShutdownTimeout (30 s):
 // see Lock.Lost. When the manager is told to stop, its runnables stop first; the permission is
-// given back when the process ends, or when it has run out.
+// given back when the process ends, or when it has run out. If the manager stops because its pod is
+// deleted, the agent revokes the permission at once, while runnables may still be stopping.
 //
 // The options are for one manager. It is an error if the options name a lock of their own, or times
 // for one.

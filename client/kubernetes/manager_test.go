@@ -120,6 +120,11 @@ func TestAStandbyThatStopsIsNoCandidate(t *testing.T) {
 	}
 	open(0)
 	lost(t, o.lock)
+	select {
+	case <-o.lock.Lost():
+		t.Error("it has lost what it never had")
+	default:
+	}
 }
 
 // Lost says that the program is to end, while what leads has yet to stop.
@@ -136,6 +141,24 @@ func TestLostIsToldAtOnce(t *testing.T) {
 	o.agent.Revoke()
 	receive(t, o.lock.Lost(), "nothing says that it has lost")
 	o.ends(ctx)
+}
+
+// The pod of the leading replica is deleted. Its manager waits for what does not look at its
+// context, and the agent revokes the permission meanwhile, because another replica is to lead.
+func TestLostIsToldToOneThatStops(t *testing.T) {
+	o := run(t, nil)
+	defer close(o.finish)
+	o.agent.Grant(7, long)
+	ctx := o.leads()
+	o.stop()
+	o.ends(ctx)
+	select {
+	case <-o.lock.Lost():
+		t.Fatal("it has the permission, and has lost")
+	default:
+	}
+	o.agent.Revoke()
+	receive(t, o.lock.Lost(), "nothing says that it has lost")
 }
 
 // A second manager of the same options would never lead, and never say so.
