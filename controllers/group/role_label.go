@@ -1,6 +1,7 @@
 package group
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type roleWrite struct {
 type roleLabels struct {
 	writes  map[types.UID]roleWrite // that the cache does not show yet
 	pods    map[types.UID]string    // by name; of the group, or gone from it with the label
-	refused map[types.UID]refusal   // writes that the API server refuses, and that are wanted
+	refused map[types.UID]refusal   // writes that were refused, or failed, and that are wanted
 }
 
 // roleDecision is which pods lose the role label, and which one gets it.
@@ -33,7 +34,7 @@ type roleDecision struct {
 	labels  roleLabels // before that
 	remove  []unlabelling
 	set     *byuid.Pod
-	refused string // which write the API server refuses, and why; empty: none
+	refused string // which write the API server does not make, and why; empty: none
 }
 
 // unlabelling is a pod that loses the role label.
@@ -114,7 +115,7 @@ func (d *roleDecision) refusedLately(o observation, pod types.UID, what string) 
 		return false
 	}
 	d.labels.refused[pod] = refused
-	d.refused = "the API server refuses to " + what + ": " + refused.message
+	d.refused = cmp.Or(refused.words(what, o.now), d.refused)
 	return refused.lately(o.now)
 }
 
@@ -140,6 +141,7 @@ func (r *Reconciler) applyRole(ctx context.Context, d roleDecision, now time.Tim
 			if message := refusedFor(err); message != "" {
 				news = next.labels.refuse(pod.UID, message, now) || news
 			} else {
+				next.labels.fail(pod.UID, err, now)
 				err = fmt.Errorf("take the role label off pod %s: %w", pod.Name, err)
 				failed = append(failed, err)
 			}
@@ -177,6 +179,7 @@ func (r *Reconciler) putRole(ctx context.Context, pod byuid.Pod, now time.Time,
 	case message != "":
 		return next.labels.refuse(pod.UID, message, now), nil
 	case err != nil:
+		next.labels.fail(pod.UID, err, now)
 		return false, fmt.Errorf("put the role label on pod %s: %w", pod.Name, err)
 	}
 	news = next.labels.accept(pod.UID)
@@ -190,11 +193,24 @@ func (r *Reconciler) putRole(ctx context.Context, pod byuid.Pod, now time.Time,
 // refuse notes that the API server refuses a write to a pod, and reports whether that is news.
 func (l *roleLabels) refuse(pod types.UID, message string, now time.Time) (news bool) {
 	news = l.refused[pod].message != message
+	l.note(pod, refusal{message: message, at: now})
+	return news
+}
+
+// fail notes that a write to a pod has failed, which the API server may make the next time.
+func (l *roleLabels) fail(pod types.UID, err error, now time.Time) {
+	since := l.refused[pod].failing
+	if since.IsZero() {
+		since = now
+	}
+	l.note(pod, refusal{message: shorten(err.Error()), at: now, failing: since})
+}
+
+func (l *roleLabels) note(pod types.UID, r refusal) {
 	if l.refused == nil {
 		l.refused = map[types.UID]refusal{}
 	}
-	l.refused[pod] = refusal{message: message, at: now}
-	return news
+	l.refused[pod] = r
 }
 
 // accept notes that the API server took a write to a pod, and reports whether that is news.
