@@ -78,7 +78,8 @@ func coordinatorOf(all []process, published *v1.CoordinatorStatus) choice {
 	}
 	best := slices.MaxFunc(claimants, func(p, q process) int {
 		return cmp.Or(cmp.Compare(followers[p.name], followers[q.name]),
-			cmp.Compare(q.accusers, p.accusers), cmp.Compare(p.priority, q.priority), cmp.Compare(p.name, q.name))
+			cmp.Compare(q.accusers, p.accusers), cmp.Compare(p.priority, q.priority),
+			cmp.Compare(p.name, q.name))
 	})
 	c.name, c.followers = best.name, followers[best.name]
 	return c

@@ -171,8 +171,8 @@ func processesOf(o observation) []process {
 	return all
 }
 
-// accuse counts who reports a process as crashed, and marks those that no connected process follows:
-// one peer may only have lost its own link.
+// accuse counts who reports a process as crashed, and marks those that no connected process
+// follows: one peer may only have lost its own link.
 func accuse(all []process) {
 	accusers, followed := map[string]int{}, map[string]bool{}
 	for _, p := range all {

@@ -95,8 +95,8 @@ func decideRole(o observation, coordinator string) roleDecision {
 	return d
 }
 
-// decideHeldRole is for a pass that leaves the status as it is. The label stays where it is, but not
-// on a pod that is being deleted or has ended.
+// decideHeldRole is for a pass that leaves the status as it is. The label stays where it is, but
+// not on a pod that is being deleted or has ended.
 func decideHeldRole(o observation) roleDecision {
 	d := decideRole(o, "")
 	d.remove = slices.DeleteFunc(d.remove, func(u unlabelling) bool {

@@ -85,8 +85,8 @@ func (t *Turns) Take(ctx context.Context, name string) (done func(), err error) 
 	}, nil
 }
 
-// wait waits until one of a source has its turn among the other sources. One at a time does, so that
-// sources come by turns, however many each of them has.
+// wait waits until one of a source has its turn among the other sources. One at a time does, so
+// that sources come by turns, however many each of them has.
 func (t *Turns) wait(ctx context.Context, s *source) error {
 	if err := wait(ctx, s.next); err != nil {
 		return err

@@ -60,8 +60,8 @@ func encodeSlot(number uint64, content []byte) []byte {
 
 func encodeSector(number uint64, index int, content []byte, more bool) []byte {
 	sector := make([]byte, sectorSize)
-	binary.BigEndian.PutUint16(sector[4:], uint16(len(content)))
-	sector[6] = byte(index)
+	binary.BigEndian.PutUint16(sector[4:], uint16(len(content))) //nolint:gosec // below sectorContent
+	sector[6] = byte(index)                                      //nolint:gosec // below slotSectors
 	if more {
 		sector[7] = 1
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,8 +155,12 @@ func (r *runner) strikeAll(
 	} else {
 		at, err = r.strikeWorld(ctx, fault, groups)
 	}
+	missed := errors.Is(err, backend.ErrMissed)
 	for _, s := range strikes {
-		s.at, s.until = at, register.Now()
+		s.at, s.until, s.missed = at, register.Now(), missed
+	}
+	if missed {
+		return nil
 	}
 	return err
 }
@@ -262,7 +267,8 @@ func (r *runner) tell(f *field) {
 	for _, s := range f.strikes {
 		if s.missed {
 			r.report.Missed++
-			r.table.say("%s of %s hit nothing: it had just ended by itself", s.Fault, s.Victim)
+			r.table.say("%s: it hit nothing of %s, which had just ended by itself", s.Fault,
+				cmp.Or(s.Victim, "what is around the pods"))
 			continue
 		}
 		line, span := r.scene.line(s.Group), timeline.Span{From: s.at, To: now}

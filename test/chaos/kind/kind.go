@@ -174,6 +174,9 @@ func (b *Backend) signalManagers(
 	err = backend.Each(managers, func(p corev1.Pod) error {
 		s, err := b.signal(ctx, &p, length, what, []string{backend.ManagerContainer})
 		at <- s.At
+		if what == "kill" && errors.Is(err, backend.ErrMissed) {
+			return nil // one that has just ended by itself does not run either
+		}
 		return err
 	})
 	for first = <-at; len(at) > 0; {
