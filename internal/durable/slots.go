@@ -2,17 +2,8 @@ package durable
 
 import (
 	"fmt"
-	"io"
 	"sync"
 )
-
-// Overwriter is a file that is being overwritten, while its length stays.
-type Overwriter interface {
-	io.WriterAt
-	io.Closer
-	// Sync makes the content survive a loss of power.
-	Sync() error
-}
 
 // Slots is a file of a Store that is overwritten in place: a write takes one sync, where
 // Store.Write takes two. And as the file has its length and its blocks already, the sync need not

@@ -28,3 +28,11 @@ type File interface {
 	// Sync makes the content survive a loss of power.
 	Sync() error
 }
+
+// Overwriter is a file that is being overwritten, while its length stays.
+type Overwriter interface {
+	io.WriterAt
+	io.Closer
+	// Sync makes the content survive a loss of power.
+	Sync() error
+}
