@@ -501,7 +501,8 @@ func TestATimeoutOfTheHTTPClientEndsNoSession(t *testing.T) {
 func TestNothingIsCalledAfterTheEnd(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if err := again(ctx, func() bool { t.Error("it is called"); return true }); !errors.Is(err, context.Canceled) {
+	err := again(ctx, func() bool { t.Error("it is called"); return true })
+	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

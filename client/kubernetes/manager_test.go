@@ -161,6 +161,24 @@ func TestLostIsToldToOneThatStops(t *testing.T) {
 	receive(t, o.lock.Lost(), "nothing says that it has lost")
 }
 
+// A manager that stops in time gives the lock up when all that leads has stopped.
+func TestLostIsToldWhenAllHasStopped(t *testing.T) {
+	o := run(t, nil)
+	o.agent.Grant(7, long)
+	o.leads()
+	o.stop()
+	select {
+	case <-o.lock.Lost():
+		t.Error("it has lost while its work goes on")
+	default:
+	}
+	close(o.finish)
+	receive(t, o.lock.Lost(), "nothing says that it has lost")
+	if err := o.returned(); err != nil {
+		t.Errorf("Start returned %v", err)
+	}
+}
+
 // A second manager of the same options would never lead, and never say so.
 func TestAManagerOfOptionsThatWereUsed(t *testing.T) {
 	reports := make(chan error, 10)
