@@ -21,8 +21,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/podesta-dev/podesta/bench/peers/condition"
+	"github.com/podesta-dev/podesta/bench/peers/lateness"
 	"github.com/podesta-dev/podesta/bench/peers/member"
-	"github.com/podesta-dev/podesta/bench/peers/standstill"
 	tethered "github.com/podesta-dev/podesta/hack/cluster/process"
 )
 
@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string) error {
 	case tether:
 		return tethered.Tether(args)
 	case "standstill":
-		return standstill.Main(args)
+		return lateness.Main(args)
 	case "loop":
 		go condition.Loop()
 		_, err := io.Copy(io.Discard, os.Stdin)

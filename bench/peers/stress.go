@@ -13,9 +13,9 @@ import (
 
 	"github.com/podesta-dev/podesta/bench/peers/account"
 	"github.com/podesta-dev/podesta/bench/peers/condition"
+	"github.com/podesta-dev/podesta/bench/peers/lateness"
 	"github.com/podesta-dev/podesta/bench/peers/proxy"
 	"github.com/podesta-dev/podesta/bench/peers/report"
-	"github.com/podesta-dev/podesta/bench/peers/standstill"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
@@ -136,11 +136,16 @@ func (o *stressOptions) under(
 	if err != nil {
 		return nil, err
 	}
-	still, unwatched := standstill.Begin([]string{self, "standstill"})
+	machine, unwatched := lateness.WatchMachine([]string{self, "standstill"})
 	if unwatched != nil {
 		fmt.Fprintln(os.Stderr, "peers: whether the machine stands still is not known:", unwatched)
 	}
-	defer still.End()
+	defer machine.End()
+	ways, err := lateness.WatchWays(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer ways.End()
 	var runs []*entrant
 	defer func() {
 		for _, r := range runs {
@@ -176,7 +181,7 @@ func (o *stressOptions) under(
 		return nil, err
 	}
 	for _, r := range runs {
-		records = append(records, o.judge(r, c, still))
+		records = append(records, o.judge(r, c, machine, ways))
 	}
 	return records, nil
 }
@@ -259,9 +264,9 @@ func tell(runs []*entrant) string {
 	return strings.Join(all, "; ")
 }
 
-// judge writes down what a team did, and when the machine stood still; nil: nobody watched.
+// judge writes down what a team did, and what was late. Nobody watched a machine that is nil.
 func (o *stressOptions) judge(
-	r *entrant, c condition.Condition, still *standstill.Log,
+	r *entrant, c condition.Condition, machine *lateness.Machine, ways *lateness.Ways,
 ) report.Record {
 	f := account.Judge(r.team.book.Entries(), r.from, r.to)
 	record := o.record(report.Stress, r.team.system.name, c.Name)
@@ -281,10 +286,17 @@ func (o *stressOptions) judge(
 	record.Crashes = r.team.crashed()
 	record.Leases = account.Durations(r.leases.asked).Milliseconds()
 	record.AgentLapses = int(r.leases.lapses)
-	record.Watched = still != nil
-	for _, s := range still.Within(r.from, r.to) {
-		ms := account.Durations{s.From.Sub(r.from), s.Length()}.Milliseconds()
-		record.Standstills = append(record.Standstills, report.Standstill{At: ms[0], For: ms[1]})
-	}
+	record.Watched, record.WaysWatched = machine != nil, true
+	record.Standstills = since(r.from, machine.Within(r.from, r.to))
+	record.Late = since(r.from, ways.Within(r.from, r.to))
 	return record
+}
+
+// since is what was late, as a record has it.
+func since(from register.Instant, all []lateness.Late) (some []report.Late) {
+	for _, late := range all {
+		ms := account.Durations{late.From.Sub(from), late.Length()}.Milliseconds()
+		some = append(some, report.Late{At: ms[0], For: ms[1]})
+	}
+	return some
 }

@@ -59,49 +59,65 @@ type Record struct {
 	// out.
 	Leases      []float64 `json:"leases,omitempty"`
 	AgentLapses int       `json:"agentLapses,omitempty"`
-	// Standstills are those of the machine itself, if it was Watched: package standstill.
-	Watched     bool         `json:"watched,omitempty"`
-	Standstills []Standstill `json:"standstills,omitempty"`
+	// Standstills are those of the machine itself, if it was Watched, and Late is when messages were
+	// late on their ways, if these were: package lateness.
+	Watched     bool   `json:"watched,omitempty"`
+	Standstills []Late `json:"standstills,omitempty"`
+	WaysWatched bool   `json:"waysWatched,omitempty"`
+	Late        []Late `json:"late,omitempty"`
 }
 
-// Standstill is when a CPU stood still, from the begin of the span, and for how long.
-type Standstill struct {
+// Late is when something was late, from the begin of the span, and for how long.
+type Late struct {
 	At  float64 `json:"at"`
 	For float64 `json:"for"`
 }
 
-// aftermath is how long after a standstill a change of leader counts as following from it, in
+// aftermath is how long after something was late a change of leader counts as following from it, in
 // milliseconds.
 const aftermath = 1000
 
-// spurious says how many changes no fault caused, and how many of these followed a standstill.
+// spurious says how many changes no fault caused, and how many of these followed a standstill, or
+// late messages where the machine did not stand still.
 func (r Record) spurious() string {
-	after := 0
+	still, late := 0, 0
 	for _, at := range r.Spurious {
-		if slices.ContainsFunc(r.Standstills, func(s Standstill) bool {
-			return s.At <= at && at <= s.At+s.For+aftermath
-		}) {
-			after++
+		switch {
+		case follows(at, r.Standstills):
+			still++
+		case follows(at, r.Late):
+			late++
 		}
 	}
-	if after == 0 {
-		return fmt.Sprint(len(r.Spurious))
+	text := fmt.Sprint(len(r.Spurious))
+	if still > 0 {
+		text += fmt.Sprintf(", %d after a standstill", still)
 	}
-	return fmt.Sprintf("%d, %d after a standstill", len(r.Spurious), after)
+	if late > 0 {
+		text += fmt.Sprintf(", %d after late messages", late)
+	}
+	return text
 }
 
-// stoodStill says how often the machine stood still; empty: nobody watched.
-func (r Record) stoodStill() string {
-	switch {
-	case !r.Watched:
-		return ""
-	case len(r.Standstills) == 0:
-		return "never"
-	}
-	longest := slices.MaxFunc(r.Standstills, func(x, y Standstill) int {
-		return cmp.Compare(x.For, y.For)
+// follows: the instant, from the begin of the span, is in the aftermath of something that was late.
+func follows(at float64, all []Late) bool {
+	return slices.ContainsFunc(all, func(l Late) bool {
+		return l.At <= at && at <= l.At+l.For+aftermath
 	})
-	return fmt.Sprintf("%d times, up to %.0f ms", len(r.Standstills), longest.For)
+}
+
+// times says how often something was late; empty: nobody watched.
+func times(watched bool, all []Late) string {
+	switch {
+	case !watched:
+		return ""
+	case len(all) == 0:
+		return "never"
+	case len(all) == 1:
+		return fmt.Sprintf("once, %.0f ms", all[0].For)
+	}
+	longest := slices.MaxFunc(all, func(x, y Late) int { return cmp.Compare(x.For, y.For) })
+	return fmt.Sprintf("%d times, up to %.0f ms", len(all), longest.For)
 }
 
 // Newest returns of each measurement the newest record, in the order in which the measurements were

@@ -15,7 +15,8 @@ func StressTable(w io.Writer, all []Record) {
 	all = slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return r.Kind != Stress })
 	struck := slices.ContainsFunc(all, func(r Record) bool { return len(r.Faults) > 0 })
 	names := []string{"condition", "system", "for", "spurious changes", "permissions lost",
-		"nobody leads", "two lead", "CPU", "lease: median", "longest", "the machine stood still"}
+		"nobody leads", "two lead", "CPU", "lease: median", "longest", "the machine stood still",
+		"messages were late"}
 	if struck {
 		names = append(names, "nobody leads without a fault", "faults",
 			"fault to the next leader: median", "p99", "max")
@@ -26,7 +27,8 @@ func StressTable(w io.Writer, all []Record) {
 		leases := account.Milliseconds(r.Leases)
 		cells := []string{r.Under, r.System, r.span(), r.spurious(), fmt.Sprint(r.Lapses),
 			r.share(r.Leaderless), r.two(),
-			fmt.Sprintf("%.1f %%", r.CPU), quantile(leases, 0.5), quantile(leases, 1), r.stoodStill()}
+			fmt.Sprintf("%.1f %%", r.CPU), quantile(leases, 0.5), quantile(leases, 1),
+			times(r.Watched, r.Standstills), times(r.WaysWatched, r.Late)}
 		if struck {
 			took := r.durations()
 			most := quantile(took, 1)

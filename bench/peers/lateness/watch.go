@@ -1,7 +1,4 @@
-// Package standstill notices when the machine itself stands still: a virtual CPU runs nothing
-// while its host has something else to do. Then no thread runs, whatever its priority, and a lease
-// that is shorter than that is lost by no fault of the system that is measured.
-package standstill
+package lateness
 
 import (
 	"fmt"
@@ -20,8 +17,6 @@ import (
 const (
 	// beat is how often a watcher looks at the clock.
 	beat = 4 * time.Millisecond
-	// Least is how long a CPU stands still at least to be noted. Interrupts take less.
-	Least = 20 * time.Millisecond
 	// priority goes before every thread that has no priority for real time.
 	priority = 50
 )

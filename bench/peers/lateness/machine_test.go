@@ -1,4 +1,4 @@
-package standstill
+package lateness
 
 import (
 	"os"
@@ -23,12 +23,12 @@ func TestMain(m *testing.M) {
 
 // A watcher that is stopped comes back late, as if its CPU had stood still.
 func TestAStandstillIsNoted(t *testing.T) {
-	log, err := Begin([]string{os.Args[0], "watch"})
+	machine, err := WatchMachine([]string{os.Args[0], "watch"})
 	if err != nil {
 		t.Skip(err)
 	}
-	defer log.End()
-	watcher, from := log.watchers[0].Process, register.Now()
+	defer machine.End()
+	watcher, from := machine.watchers[0].Process, register.Now()
 	if err := watcher.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -37,8 +37,8 @@ func TestAStandstillIsNoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(10 * time.Second); ; {
-		all := log.Within(from, register.Now())
-		if slices.ContainsFunc(all, func(s Standstill) bool { return s.Length() >= 2*Least }) {
+		all := machine.Within(from, register.Now())
+		if slices.ContainsFunc(all, func(s Late) bool { return s.Length() >= 2*Least }) {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -48,20 +48,13 @@ func TestAStandstillIsNoted(t *testing.T) {
 	}
 }
 
-func TestWhatTwoCPUsHaveIsOne(t *testing.T) {
-	l := &Log{all: []Standstill{{10, 20}, {50, 60}, {15, 25}, {25, 30}, {90, 120}}}
-	if got, want := l.Within(20, 100), []Standstill{{10, 30}, {50, 60}}; !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
-}
-
 func TestALineThatBrokeOffIsNone(t *testing.T) {
-	var l Log
+	var m Machine
 	for _, line := range []string{"10 20", "30", ""} {
-		l.add(line)
+		m.add(line)
 	}
-	if len(l.all) != 1 {
-		t.Errorf("%v", l.all)
+	if got := m.Within(0, 100); len(got) != 1 {
+		t.Errorf("%v", got)
 	}
 }
 
