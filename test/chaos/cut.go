@@ -61,6 +61,9 @@ func dropsOf(
 func (r *runner) cut(
 	ctx context.Context, drops []backend.Drop, length time.Duration,
 ) (register.Instant, error) {
+	if drops = withAddresses(drops); len(drops) == 0 {
+		return register.Now(), fmt.Errorf("no pod has an address: %w", backend.ErrMissed)
+	}
 	at, dropped, err := r.backend.Cut(ctx, drops, length)
 	if err == nil {
 		r.mu.Lock()
@@ -68,6 +71,14 @@ func (r *runner) cut(
 		r.cuts, r.dropped = r.cuts+1, r.dropped+dropped
 	}
 	return at, err
+}
+
+// withAddresses returns those directions that can be taken away. A pod that another fault has ended
+// may have no address yet: it hears nobody, and is not cut off when it does.
+func withAddresses(drops []backend.Drop) []backend.Drop {
+	return slices.DeleteFunc(drops, func(d backend.Drop) bool {
+		return d.From.Status.PodIP == "" || d.To.Status.PodIP == ""
+	})
 }
 
 // idleCuts says that the cuts of a phase have dropped nothing in all: packets pass by where the

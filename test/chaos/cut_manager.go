@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -37,7 +36,11 @@ func (r *runner) editForSome(
 		over <- err
 	}()
 	signals.Wait(ctx, effect)
-	return at, errors.Join(r.editPriority(ctx, f, g), <-over)
+	edited, missed := r.editPriority(ctx, f, g), <-over
+	if edited != nil {
+		return at, edited
+	}
+	return at, missed
 }
 
 // dropsToMost returns the directions from the managers to all pods but a minority.
@@ -72,7 +75,8 @@ func (r *runner) cutLeader(ctx context.Context, f fault) (register.Instant, erro
 		return m.Labels[v1.LeaderLabel] != ""
 	})
 	if leads < 0 {
-		return register.Now(), errors.New("no manager has the label of the leader")
+		return register.Now(), fmt.Errorf("no manager has the label of the leader: %w",
+			backend.ErrMissed)
 	}
 	var nodes corev1.NodeList
 	if err := r.List(ctx, &nodes,
@@ -102,7 +106,7 @@ func (r *runner) managers(ctx context.Context) ([]corev1.Pod, error) {
 	err := r.List(ctx, &pods, client.InNamespace(backend.SystemNamespace),
 		client.MatchingLabels{"app.kubernetes.io/component": "manager"})
 	if err == nil && len(pods.Items) == 0 {
-		err = errors.New("there is no manager")
+		err = fmt.Errorf("there is no manager: %w", backend.ErrMissed)
 	}
 	return pods.Items, err
 }

@@ -1,13 +1,19 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/podesta-dev/podesta/test/chaos/backend"
 )
 
 // Which directions each cut takes away from v, beside a, b, c and d.
@@ -96,6 +102,43 @@ func TestDropsToMost(t *testing.T) {
 					t.Errorf("pod %s of %d does not hear %d of the managers", pod, size, n)
 				}
 			}
+		}
+	}
+}
+
+// A pod that has just been made has no address, and no rule can name it.
+func TestWithAddresses(t *testing.T) {
+	pod := func(address string) *corev1.Pod {
+		return &corev1.Pod{Status: corev1.PodStatus{PodIP: address}}
+	}
+	from, to, young := pod("10.0.0.1"), pod("10.0.0.2"), pod("")
+	got := withAddresses([]backend.Drop{{From: from, To: young}, {From: from, To: to}, {From: young, To: to}})
+	if len(got) != 1 || got[0].From != from || got[0].To != to {
+		t.Errorf("%v, want the one between pods that have addresses", got)
+	}
+	r := &runner{}
+	if _, err := r.cut(t.Context(), []backend.Drop{{From: from, To: young}}, time.Hour); !errors.Is(err, backend.ErrMissed) {
+		t.Errorf("%v: a cut of nothing hits nothing", err)
+	}
+}
+
+// A strike that hit nothing is no failure, and says so.
+func TestStrikeIsOver(t *testing.T) {
+	failed := errors.New("docker does not answer")
+	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, "p")
+	for name, c := range map[string]struct {
+		err    error
+		missed bool
+		want   error
+	}{
+		"it hit":                    {nil, false, nil},
+		"what it was for had ended": {fmt.Errorf("pod p: %w", backend.ErrMissed), true, nil},
+		"another fault had the pod": {missedIfGone(gone), true, nil},
+		"it could not be made":      {missedIfGone(failed), false, failed},
+	} {
+		s := &strike{}
+		if got := s.over(c.err); !errors.Is(got, c.want) || (got == nil) != (c.want == nil) || s.missed != c.missed || s.until == 0 {
+			t.Errorf("%s: %v, missed %v", name, got, s.missed)
 		}
 	}
 }

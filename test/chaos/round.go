@@ -106,11 +106,7 @@ func (r *runner) strike(ctx context.Context, fault fault, groups []*group, f *fi
 			f.end(fault, victim)
 			var err error
 			s.at, err = r.strikePod(ctx, fault, victim, others)
-			s.until = register.Now()
-			if s.missed = errors.Is(err, backend.ErrMissed); s.missed {
-				return nil
-			}
-			return err
+			return s.over(err)
 		})
 	case aGroup:
 		return backend.Each(groups, func(g *group) error {
@@ -123,8 +119,7 @@ func (r *runner) strike(ctx context.Context, fault fault, groups []*group, f *fi
 			}
 			var err error
 			s.at, err = r.strikeGroup(ctx, fault, g)
-			s.until = register.Now()
-			return err
+			return s.over(err)
 		})
 	default:
 		return fmt.Errorf("%s strikes nothing", fault.name)
@@ -134,7 +129,7 @@ func (r *runner) strike(ctx context.Context, fault fault, groups []*group, f *fi
 // strikeAll lets a fault strike all groups at once: a node, or what is around them.
 func (r *runner) strikeAll(
 	ctx context.Context, fault fault, groups []*group, f *field, victim string,
-) error {
+) (failed error) {
 	strikes := make([]*strike, len(groups))
 	for i, g := range groups {
 		strikes[i] = f.begin(r, fault, g, victim)
@@ -155,11 +150,16 @@ func (r *runner) strikeAll(
 	} else {
 		at, err = r.strikeWorld(ctx, fault, groups)
 	}
-	missed := errors.Is(err, backend.ErrMissed)
 	for _, s := range strikes {
-		s.at, s.until, s.missed = at, register.Now(), missed
+		s.at, failed = at, s.over(err)
 	}
-	if missed {
+	return failed
+}
+
+// over notes the end of a strike, and whether it hit anything: that it did not is no failure.
+func (s *strike) over(err error) error {
+	s.until = register.Now()
+	if s.missed = errors.Is(err, backend.ErrMissed); s.missed {
 		return nil
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,9 +27,9 @@ func (r *runner) strikePod(
 ) (at register.Instant, err error) {
 	switch {
 	case f.name == forceDelete:
-		return register.Now(), r.Delete(ctx, victim, client.GracePeriodSeconds(0))
+		return register.Now(), missedIfGone(r.Delete(ctx, victim, client.GracePeriodSeconds(0)))
 	case f.name == deletePod:
-		return register.Now(), r.Delete(ctx, victim)
+		return register.Now(), missedIfGone(r.Delete(ctx, victim))
 	case f.class == report.Cut:
 		return r.cut(ctx, dropsOf(f.name, victim, others, f.which), f.length)
 	}
@@ -44,6 +45,14 @@ func (r *runner) strikePod(
 		}
 	}
 	return s.At, err
+}
+
+// missedIfGone: a pod that another fault has deleted is not struck.
+func missedIfGone(err error) error {
+	if apierrors.IsNotFound(err) {
+		return backend.ErrMissed
+	}
+	return err
 }
 
 // strikeNode does what a fault does to a node.

@@ -136,8 +136,9 @@ type Backend interface {
 	Gather(ctx context.Context, namespace string) (Leavings, error)
 }
 
-// ErrMissed is that a strike hit nothing: what it was for had just ended by itself.
-var ErrMissed = errors.New("it has no process any more")
+// ErrMissed is that a strike hit nothing: what it was for had just ended by itself, or by another
+// fault.
+var ErrMissed = errors.New("there is nothing to strike any more")
 
 // Containers returns the IDs of a pod's running containers, by name.
 func Containers(p *corev1.Pod) map[string]string {

@@ -160,7 +160,8 @@ func (b *Backend) PauseProgram(
 			return b.signalManagers(ctx, []corev1.Pod{m}, length, "pause")
 		}
 	}
-	return register.Now(), errors.New("no manager has the label of the leader")
+	return register.Now(), fmt.Errorf("no manager has the label of the leader: %w",
+		backend.ErrMissed)
 }
 
 // signalManagers returns when the first of them was hit.
@@ -168,7 +169,7 @@ func (b *Backend) signalManagers(
 	ctx context.Context, managers []corev1.Pod, length time.Duration, what string,
 ) (first register.Instant, err error) {
 	if len(managers) == 0 {
-		return register.Now(), errors.New("there is no manager")
+		return register.Now(), fmt.Errorf("there is no manager: %w", backend.ErrMissed)
 	}
 	at := make(chan register.Instant, len(managers))
 	err = backend.Each(managers, func(p corev1.Pod) error {
@@ -194,7 +195,11 @@ func (b *Backend) signalControl(
 	if err != nil {
 		return register.Now(), err
 	}
-	s, err := inNode(ctx, b.nodes.control, length, append([]string{what}, strings.Fields(said)...)...)
+	containers := strings.Fields(said)
+	if len(containers) == 0 {
+		return register.Now(), fmt.Errorf("%s does not run: %w", p, backend.ErrMissed)
+	}
+	s, err := inNode(ctx, b.nodes.control, length, append([]string{what}, containers...)...)
 	return s.At, err
 }
 
