@@ -72,6 +72,10 @@ func (f *Figures) add(fault string, took time.Duration) {
 	f.ByFault[fault] = append(f.ByFault[fault], took)
 }
 
+// aftermath is for how long that which becomes of a member that was stopped, or cut off, and leads
+// when it is back, is caused by the fault: the others may be about to elect, or have a higher term.
+const aftermath = 2 * time.Second
+
 // judge goes through the entries.
 type judge struct {
 	figures Figures
@@ -86,10 +90,14 @@ type judge struct {
 	last    string            // who has begun to lead last
 	struck  bool              // a fault has struck that one since, while it led
 	killed  register.Instant  // the fault that has left nobody leading; 0: none has
+	back    Entry             // of the member that it struck, which leads still; At 0: none does
 	fault   string            // and its name
 }
 
 func (j *judge) take(e Entry) {
+	if j.back.At != 0 && e.At >= j.back.At.Add(aftermath) {
+		j.outlast()
+	}
 	j.advance(e.At)
 	counts := e.At >= j.from
 	if e.Fault != "" {
@@ -131,6 +139,9 @@ func (j *judge) strike(e Entry, leads, counts bool) {
 	if !leads {
 		return
 	}
+	if j.back.At != 0 {
+		j.outlast() // the fault before this one
+	}
 	j.hit[e.Member] = j.leads[e.Member]
 	j.struck = j.struck || e.Member == j.last
 	if counts {
@@ -143,14 +154,20 @@ func (j *judge) strike(e Entry, leads, counts bool) {
 }
 
 // goOn: a member that was stopped, or cut off, is back. If it leads still, and nobody has taken
-// over, the fault has come to nothing.
+// over, the fault may come to nothing: that shows in its aftermath.
 func (j *judge) goOn(e Entry) {
 	if j.leads[e.Member] && j.killed != 0 {
-		j.figures.Unanswered++
-		j.killed, j.struck = 0, false
-		delete(j.hit, e.Member)
+		j.back = e
 	}
 	j.adopt()
+}
+
+// outlast: a fault has come to nothing. The member that leads has outlasted it.
+func (j *judge) outlast() {
+	j.figures.Unanswered++
+	j.killed, j.struck = 0, false
+	delete(j.hit, j.back.Member)
+	j.back = Entry{}
 }
 
 func (j *judge) cease(e Entry, counts bool) {
@@ -162,6 +179,9 @@ func (j *judge) cease(e Entry, counts bool) {
 	}
 	delete(j.leads, e.Member)
 	delete(j.hit, e.Member)
+	if e.Member == j.back.Member {
+		j.back = Entry{} // the fault goes on without it
+	}
 	j.adopt()
 }
 
@@ -192,7 +212,7 @@ func (j *judge) lead(e Entry, counts bool) {
 		j.figures.add(j.fault, e.At.Sub(j.killed))
 	}
 	j.leads[e.Member] = true
-	j.last, j.struck, j.killed = e.Member, false, 0
+	j.last, j.struck, j.killed, j.back = e.Member, false, 0, Entry{}
 }
 
 // leadUnreached: a member that is cut off leads, or leads again. The fault is not over by that, and

@@ -107,7 +107,11 @@ func TestJudge(t *testing.T) {
 		},
 		"one that was stopped goes on": {
 			"5 p1 leads, 20 p1 stopped, 50 p1 continued, 70 p2 leads, 75 p1 ceases",
-			Figures{Strikes: 1, Leaderless: 30 * ms, Unanswered: 1, Spurious: Durations{60 * ms}, Lapses: 1, Two: 5 * ms},
+			Figures{Strikes: 1, Leaderless: 30 * ms, Two: 5 * ms, Failovers: Durations{50 * ms}},
+		},
+		"one that was stopped goes on, ceases, and nobody leads for a while": {
+			"5 p1 leads, 20 p1 stopped, 50 p1 continued, 55 p1 ceases, 90 p2 leads",
+			Figures{Strikes: 1, Leaderless: 65 * ms, Failovers: Durations{70 * ms}},
 		},
 		"one that is cut off reaches nobody, and may act": {
 			"5 p1 leads, 20 p1 cut, 26 p1 ceases, 32 p2 leads, 40 p1 mended",
@@ -201,6 +205,39 @@ func TestJudge(t *testing.T) {
 		got := Judge(history(t, c.history), register.Instant(10*ms), register.Instant(110*ms))
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, c.want)
+		}
+	}
+}
+
+// A member that leads on after a fault has outlasted it. Only what becomes of it soon was caused by
+// the fault.
+func TestAftermath(t *testing.T) {
+	for name, c := range map[string]struct {
+		history                      string
+		unanswered, spurious, lapses int
+		failovers                    Durations
+	}{
+		"it is deposed at once": {
+			"0 p1 leads, 1000 p1 stopped, 2000 p1 continued, 2010 p1 ceases, 6000 p2 leads",
+			0, 0, 0, Durations{5 * time.Second},
+		},
+		"it leads on": {
+			"0 p1 leads, 1000 p1 stopped, 2000 p1 continued",
+			1, 0, 0, nil,
+		},
+		"it leads on, and is deposed later": {
+			"0 p1 leads, 1000 p1 stopped, 2000 p1 continued, 4001 p1 ceases, 5000 p2 leads",
+			1, 1, 1, nil,
+		},
+		"it leads on, and the next fault ends it": {
+			"0 p1 leads, 1000 p1 stopped, 2000 p1 continued, 3000 p1 killed, 4500 p2 leads",
+			1, 0, 0, Durations{1500 * time.Millisecond},
+		},
+	} {
+		got := Judge(history(t, c.history), 0, register.Instant(10*time.Second))
+		if got.Unanswered != c.unanswered || len(got.Spurious) != c.spurious || got.Lapses != c.lapses ||
+			!reflect.DeepEqual(got.Failovers, c.failovers) {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
