@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -132,9 +134,9 @@ func take(ctx context.Context, r *raft.Raft, say *said.Speaker) error {
 
 func servers(known map[string]string) raft.Configuration {
 	var c raft.Configuration
-	for name, address := range known {
+	for _, name := range slices.Sorted(maps.Keys(known)) { // all members must have the same one
 		c.Servers = append(c.Servers,
-			raft.Server{ID: raft.ServerID(name), Address: raft.ServerAddress(address)})
+			raft.Server{ID: raft.ServerID(name), Address: raft.ServerAddress(known[name])})
 	}
 	return c
 }
