@@ -99,9 +99,9 @@ peers: export NOTE := $(NOTE)
 peers: bin/agent ## Measure Podesta beside raft, client-go and etcd: docs/evidence/performance.md; root, strace; SPAN=1h.
 	@mkdir -p $(dir $(PEERS))
 	@echo "peers: four ways for a leader to end, nine systems by turns (an hour and a half)"
-	@go run -C bench/peers . failover --json $(PEERS)
+	@go run -C bench/peers -buildvcs=true . failover --json $(PEERS)
 	@echo "peers: all systems at once under eight conditions, $(SPAN) each, with faults"
-	@go run -C bench/peers . stress --span $(SPAN) --faults SIGKILL,SIGSTOP,SIGTERM,cut --json $(PEERS)
+	@go run -C bench/peers -buildvcs=true . stress --span $(SPAN) --faults SIGKILL,SIGSTOP,SIGTERM,cut --json $(PEERS)
 	@go run -C bench/peers . report --json $(PEERS) --note "$$NOTE"
 
 GROUPS ?= 200

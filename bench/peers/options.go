@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -111,6 +113,7 @@ func (o *options) record(kind, system, under string) report.Record {
 		Machine: machine(),
 		Command: o.command,
 		Version: o.version,
+		Harness: harness(),
 	}
 }
 
@@ -123,6 +126,33 @@ func (o *options) write(r report.Record) error {
 }
 
 func machine() string {
-	return fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH,
-		runtime.Version())
+	return fmt.Sprintf("%d cores, %s/%s, kernel %s, %s", runtime.NumCPU(), runtime.GOOS,
+		runtime.GOARCH, kernel(), runtime.Version())
+}
+
+// kernel is its release, without what a distribution adds.
+func kernel() string {
+	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
+	if err != nil {
+		return "unknown"
+	}
+	return regexp.MustCompile(`^[0-9.]*[0-9]`).FindString(string(release))
+}
+
+// harness is the commit of this program, as far as its build knows.
+func harness() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	commit, dirty := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			commit = s.Value[:min(len(s.Value), 8)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = ", changed"
+		}
+	}
+	return commit + dirty
 }

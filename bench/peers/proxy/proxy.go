@@ -3,8 +3,9 @@
 // cut. It stands for netem where the kernel has none, and needs no rights.
 //
 // What TCP promises holds: nothing is lost, and nothing overtakes what was sent before it on the
-// same connection. A cut differs from a real one in one way: a new connection is accepted by the
-// proxy, and only then gets no answer.
+// same connection. A cut differs from a real one: a new connection is accepted by the proxy, and
+// only then gets no answer; the sender's kernel is told that the proxy has got the data, so it does
+// not wait before it sends again, and all comes at once when the cut is mended.
 package proxy
 
 import (

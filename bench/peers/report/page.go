@@ -136,8 +136,12 @@ func (p page) Commands() []string {
 // Machines are where it was measured, when, with which version, and what.
 func (p page) Machines() (all []string) {
 	where := func(r Record) string {
-		return fmt.Sprintf("%s: %s; Podesta %s", r.Begun.UTC().Format(time.DateOnly), r.Machine,
-			r.Version)
+		with := ""
+		if r.Harness != "" && !strings.Contains(r.Version, r.Harness) {
+			with = ", with bench/peers " + r.Harness
+		}
+		return fmt.Sprintf("%s: %s; Podesta %s%s", r.Begun.UTC().Format(time.DateOnly), r.Machine,
+			r.Version, with)
 	}
 	for _, w := range distinct(p.records, where) {
 		here := slices.DeleteFunc(slices.Clone(p.records), func(r Record) bool { return where(r) != w })

@@ -27,8 +27,9 @@ type Record struct {
 	Kind    string    `json:"kind"`
 	Begun   time.Time `json:"begun"`
 	Machine string    `json:"machine"`
-	Command string    `json:"command"` // what to run to repeat it
-	Version string    `json:"version"` // of Podesta's agent
+	Command string    `json:"command"`           // what to run to repeat it
+	Version string    `json:"version"`           // of Podesta's agent
+	Harness string    `json:"harness,omitempty"` // the commit of this program; older records have none
 	System  string    `json:"system"`
 
 	// Under is the condition, or the fault.
@@ -73,12 +74,15 @@ type Late struct {
 	For float64 `json:"for"`
 }
 
-// aftermath is how long after something was late a change of leader counts as following from it, in
-// milliseconds.
-const aftermath = 1000
+// A change of leader counts as following from something that was late for at least so long, if it
+// came within the aftermath, in milliseconds. Raft with its defaults takes up to 3 s for a change.
+const (
+	mayDepose = 50 // about half of the shortest lease
+	aftermath = 3000
+)
 
 // spurious says how many changes no fault caused, and how many of these followed a standstill, or
-// late messages where the machine did not stand still.
+// late messages where the machine did not stand still, that may have deposed a leader.
 func (r Record) spurious() string {
 	still, late := 0, 0
 	for _, at := range r.Spurious {
@@ -102,7 +106,7 @@ func (r Record) spurious() string {
 // follows: the instant, from the begin of the span, is in the aftermath of something that was late.
 func follows(at float64, all []Late) bool {
 	return slices.ContainsFunc(all, func(l Late) bool {
-		return l.At <= at && at <= l.At+l.For+aftermath
+		return l.For >= mayDepose && l.At <= at && at <= l.At+l.For+aftermath
 	})
 }
 
@@ -140,6 +144,14 @@ func Newest(all []Record) []Record {
 		}
 	}
 	return kept
+}
+
+// lapses says how often a leader lost its permission, and how often a member ended by itself.
+func (r Record) lapses() string {
+	if r.Crashes == 0 {
+		return fmt.Sprint(r.Lapses)
+	}
+	return fmt.Sprintf("%d; %d members crashed", r.Lapses, r.Crashes)
 }
 
 // part is what the page calls the measurement.

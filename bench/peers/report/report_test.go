@@ -18,10 +18,10 @@ var made = []Record{
 	{Kind: Failover, System: "podesta-100ms", Under: "SIGKILL", Took: []float64{90, 110, 100}, Command: "go run . failover"},
 	{Kind: Failover, System: "raft", Under: "SIGKILL", Took: []float64{1600}, Unanswered: 1, Command: "go run . failover"},
 	{
-		Kind: Stress, System: "raft", Under: "quiet", Took: []float64{1700, 12000}, Span: 100, Faults: []string{"SIGKILL"}, Strikes: 3, Spurious: []float64{1000, 90000}, Lapses: 4,
+		Kind: Stress, System: "raft", Under: "quiet", Took: []float64{1700, 12000}, Span: 100, Faults: []string{"SIGKILL"}, Strikes: 3, Spurious: []float64{1000, 40000, 90000}, Lapses: 4,
 		Leaderless: 5000, Unprovoked: 1000, Two: 12, CPU: 3.25, Unanswered: 1, Command: "go run . stress --faults=SIGKILL",
-		Watched: true, Standstills: []Late{{At: 500, For: 74}, {At: 80000, For: 25}},
-		WaysWatched: true, Late: []Late{{At: 89500, For: 31}},
+		Watched: true, Standstills: []Late{{At: 500, For: 74}, {At: 39500, For: 25}},
+		WaysWatched: true, Late: []Late{{At: 88000, For: 61}, {At: 89500, For: 31}}, Crashes: 2,
 	},
 	{
 		Kind: Stress, System: "podesta-100ms", Under: "quiet", Span: 90, Faults: []string{"SIGKILL", "SIGSTOP", "SIGTERM", "cut"}, Strikes: 2, Took: []float64{90, 120},
@@ -59,9 +59,9 @@ func TestTables(t *testing.T) {
 	FailoverTable(&failover, made)
 	for text, want := range map[string][]string{
 		stress.String(): {
-			"| quiet | raft | 100 s | 2, 1 after a standstill," +
-				" 1 after late messages | 4 | 5.00 % | 12 ms | 3.2 % |  |  " +
-				"| 2 times, up to 74 ms | once, 31 ms | 1.00 % | 3 | 1700 ms | 12.0 s | 12.0 s; 1 without |",
+			"| quiet | raft | 100 s | 3, 1 after a standstill," +
+				" 1 after late messages | 4; 2 members crashed | 5.00 % | 12 ms | 3.2 % |  |  " +
+				"| 2 times, up to 74 ms | 2 times, up to 61 ms | 1.00 % | 3 | 1700 ms | 12.0 s | 12.0 s; 1 without |",
 			"| quiet | podesta-100ms | 100 s | 0 | 0 | 0.00 % | never | 0.0 % | 100 ms | 200 ms |  |  " +
 				"| 0.00 % | 0 |  |  |  |",
 		},

@@ -25,7 +25,7 @@ func StressTable(w io.Writer, all []Record) {
 	fmt.Fprintln(w, strings.Repeat("|---", len(names))+"|")
 	for _, r := range all {
 		leases := account.Milliseconds(r.Leases)
-		cells := []string{r.Under, r.System, r.span(), r.spurious(), fmt.Sprint(r.Lapses),
+		cells := []string{r.Under, r.System, r.span(), r.spurious(), r.lapses(),
 			r.share(r.Leaderless), r.two(),
 			fmt.Sprintf("%.1f %%", r.CPU), quantile(leases, 0.5), quantile(leases, 1),
 			times(r.Watched, r.Standstills), times(r.WaysWatched, r.Late)}
