@@ -56,9 +56,6 @@ func failover(ctx context.Context, args []string) error {
 	if err := adopt(); err != nil {
 		return err
 	}
-	if err := stayAhead(ctx); err != nil {
-		return err
-	}
 	dir, done, err := o.place()
 	if err != nil {
 		return err
@@ -69,14 +66,14 @@ func failover(ctx context.Context, args []string) error {
 		return err
 	}
 	var all []report.Record
-	for _, proxies := range []bool{false, true} {
+	for _, ways := range []bool{false, true} {
 		some := slices.DeleteFunc(slices.Clone(chosen), func(f fault) bool {
-			return f.proxies != proxies
+			return f.network != ways
 		})
 		if len(some) == 0 {
 			continue
 		}
-		records, err := o.compare(ctx, filepath.Join(dir, fmt.Sprintf("proxies-%v", proxies)), servers,
+		records, err := o.compare(ctx, filepath.Join(dir, fmt.Sprintf("network-%v", ways)), servers,
 			systems, some)
 		if err != nil {
 			return errors.Join(err, servers.stop())
@@ -102,17 +99,19 @@ func (o *failoverOptions) compare(
 	if err != nil {
 		return nil, err
 	}
+	ways, err := beginNetwork(some[0].network)
+	if err != nil {
+		return nil, err
+	}
+	defer ways.End()
 	var teams []*team
 	defer func() {
 		for _, t := range teams {
 			t.close()
 		}
 	}()
-	var weather *proxy.Weather
-	if some[0].proxies {
-		weather = &proxy.Weather{}
-	}
-	if teams, err = o.startTeams(ctx, dir, systems, servers, weather, calm); err != nil {
+	if teams, err = o.startTeams(ctx, dir, systems, servers, ways, proxy.Weather{},
+		calm); err != nil {
 		return nil, err
 	}
 	var records []report.Record

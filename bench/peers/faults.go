@@ -15,7 +15,7 @@ import (
 // fault is a way in which a leader ends.
 type fault struct {
 	name    string
-	proxies bool // it needs them between the members
+	network bool // it needs one between the members
 	lasts   bool // until it is mended; else the leader has ended
 	strike  func(t *team, leader, fault string) (register.Instant, error)
 	mend    func(ctx context.Context, t *team, leader string) error
@@ -53,15 +53,19 @@ var faults = []fault{
 		"cut", true, true,
 		func(t *team, leader, fault string) (register.Instant, error) {
 			at := register.Now()
-			t.cut(leader)
-			t.noteFault(leader, account.Cut, at, fault)
-			return at, nil
+			err := t.cut(leader)
+			if err == nil {
+				t.noteFault(leader, account.Cut, at, fault)
+			}
+			return at, err
 		},
 		func(_ context.Context, t *team, leader string) error {
 			at := register.Now()
-			t.site.mend()
-			t.note(leader, account.Mended, at)
-			return nil
+			err := t.mend(leader)
+			if err == nil {
+				t.note(leader, account.Mended, at)
+			}
+			return err
 		},
 	},
 }

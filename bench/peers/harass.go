@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"time"
@@ -12,15 +13,22 @@ import (
 // late enough for a group to have settled.
 const soonest, latest = 2 * time.Second, 6 * time.Second
 
-// A fault that lasts is mended when another member leads, or after faultMost, but not before
-// faultLeast. If it ended with the failover, its length would be the system's own: a system that
-// adapts to the interruptions that it sees would learn from the harness, and each system from
-// another fault.
+// A fault that lasts is mended after a time between these, drawn before it begins, whoever leads
+// meanwhile. If it ended with the failover, its length would be the system's own: a system that
+// adapts to the interruptions that it sees would learn from the harness, and each system would be
+// struck by another fault. Those that are shorter than a system's detection come to nothing there:
+// that is what a long detection is good for.
 const faultLeast, faultMost = 2 * time.Second, 30 * time.Second
 
+// lasting draws for how long a fault lasts: each doubling is as likely as the next.
+func lasting() time.Duration {
+	return time.Duration(float64(faultLeast) *
+		math.Pow(float64(faultMost)/float64(faultLeast), rand.Float64()))
+}
+
 // harass strikes leaders with one of the faults at a time, until the context ends. Just before that
-// it calls before. A member that has ended is started again at once.
-func (t *team) harass(ctx context.Context, faults []fault, before func()) {
+// it calls before with its name. A member that has ended is started again at once.
+func (t *team) harass(ctx context.Context, faults []fault, before func(leader string)) {
 	for ctx.Err() == nil {
 		changed := t.book.Changed()
 		leader, ok := t.book.Leader()
@@ -35,36 +43,18 @@ func (t *team) harass(ctx context.Context, faults []fault, before func()) {
 			continue
 		}
 		f := faults[rand.IntN(len(faults))]
-		before()
+		before(leader)
 		if _, err := f.strike(t, leader, f.name); err != nil {
 			continue // it has just ended by itself
 		}
-		over := time.After(f.least())
 		if f.lasts {
-			t.succeeded(ctx, leader)
-		}
-		select {
-		case <-over:
-		case <-ctx.Done():
+			select {
+			case <-time.After(lasting()):
+			case <-ctx.Done():
+			}
 		}
 		if err := f.mend(context.WithoutCancel(ctx), t, leader); err != nil {
 			fmt.Fprintf(os.Stderr, "%s, %s: %v\n", t.system.name, leader, err)
-		}
-	}
-}
-
-// succeeded waits until another member leads, and no longer than a fault lasts.
-func (t *team) succeeded(ctx context.Context, leader string) {
-	ctx, cancel := context.WithTimeout(ctx, faultMost)
-	defer cancel()
-	for ctx.Err() == nil {
-		changed := t.book.Changed()
-		if now, ok := t.book.Leader(); ok && now != leader {
-			return
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
 		}
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/podesta-dev/podesta/bench/peers/condition"
 	"github.com/podesta-dev/podesta/bench/peers/lateness"
 	"github.com/podesta-dev/podesta/bench/peers/member"
+	"github.com/podesta-dev/podesta/bench/peers/network"
 	tethered "github.com/podesta-dev/podesta/hack/cluster/process"
 )
 
@@ -52,6 +53,8 @@ func run(ctx context.Context, args []string) error {
 		return member.Run(ctx, args)
 	case tether:
 		return tethered.Tether(args)
+	case between:
+		return network.Main(ctx)
 	case "standstill":
 		return lateness.Main(args)
 	case "loop":

@@ -15,19 +15,6 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-func TestParseStat(t *testing.T) {
-	const text = "4242 (a) b (c) S 1 4200 4200 0 -1 4194560 99 0 0 0 120 34 0 0 20 0 9 0 777 1234 55"
-	got, err := parseStat(text)
-	if want := (stat{name: "a) b (c", process: "4242@777", group: 4200, ticks: 154}); err != nil || got != want {
-		t.Errorf("%+v, %v, want %+v", got, err, want)
-	}
-	for _, bad := range []string{"", "4242 (a) S 1 2", "4242 a S 1", strings.Replace(text, "4200", "x", 1)} {
-		if s, err := parseStat(bad); err == nil {
-			t.Errorf("%q: %+v, want an error", bad, s)
-		}
-	}
-}
-
 func TestSeries(t *testing.T) {
 	got, err := series(strings.NewReader("# HELP a b\n# TYPE a gauge\na 0.1\nb{x=\"y\"} 2\nc 3e+02\nd\n"))
 	if err != nil || got["a"] != 0.1 || got["c"] != 300 || len(got) != 3 {
@@ -103,8 +90,8 @@ func TestCommand(t *testing.T) {
 // A cut has nothing to do with those that it does not name.
 func TestCutIsOfOneMember(t *testing.T) {
 	s := &site{names: []string{"p1", "p2", "p3"}}
-	if got := s.way(t.Context(), "p1", "p2", "127.0.0.1:1"); got != "127.0.0.1:1" {
-		t.Errorf("without proxies: %s", got)
+	if got := s.way("p1", "p2", "127.0.0.1:1"); got != "127.0.0.1:1" {
+		t.Errorf("without a network: %s", got)
 	}
 	if a, b := s.address("p1", linkPort), s.address("p3", linkPort); a != "127.111.0.1:4041" || b != "127.111.0.3:4041" {
 		t.Errorf("%s, %s", a, b)
@@ -153,23 +140,20 @@ func TestReigns(t *testing.T) {
 	}
 }
 
-// A fault that lasts is mended when another member leads, and not before.
-func TestSucceeded(t *testing.T) {
-	team := &team{book: account.NewBook()}
-	say := func(member string, word said.Word) {
-		team.book.Add(account.Entry{Member: member, Line: said.Line{At: register.Now(), Word: word}})
+// A fault that lasts does so for a time that no system has chosen.
+func TestLasting(t *testing.T) {
+	const faults = 10000
+	short := 0
+	for range faults {
+		d := lasting()
+		if d < faultLeast || d > faultMost {
+			t.Fatalf("a fault of %v", d)
+		}
+		if d < 7746*time.Millisecond { // the geometric mean of both ends
+			short++
+		}
 	}
-	say("p1", said.Leads)
-	say("p1", account.Stopped)
-	done := make(chan struct{})
-	go func() { team.succeeded(t.Context(), "p1"); close(done) }()
-	say("p1", said.Leads) // said before it was stopped, and read late
-	say("p1", said.Ceases)
-	select {
-	case <-done:
-		t.Error("nobody else leads")
-	default:
+	if short < faults*45/100 || short > faults*55/100 {
+		t.Errorf("%d of %d are below the middle, want about half", short, faults)
 	}
-	say("p2", said.Leads)
-	<-done
 }

@@ -17,6 +17,7 @@ type process struct {
 	group   int
 	says    io.Reader
 	struck  bool          // by a signal that ends it; guarded by the team's lock
+	failed  bool          // it did not end with 0; to be read when it has ended
 	ended   chan struct{} // closed when all of the group have ended
 }
 
@@ -71,7 +72,7 @@ const patience = 5 * time.Second
 
 // wait waits until all of the group have ended: what they listened on and locked is free then.
 func (p *process) wait() {
-	_ = p.command.Wait() // how it ended is its business
+	p.failed = p.command.Wait() != nil
 	for begun := time.Now(); time.Since(begun) < patience && syscall.Kill(-p.group, 0) == nil; {
 		if reaped, err := syscall.Wait4(-p.group, nil, syscall.WNOHANG, nil); err != nil || reaped == 0 {
 			<-time.After(2 * time.Millisecond)

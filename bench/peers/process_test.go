@@ -39,3 +39,19 @@ func TestProcessEndsWithItsGroup(t *testing.T) {
 		t.Errorf("the log is %q, %v", text, err)
 	}
 }
+
+// One that leaves by itself is told from one that crashes.
+func TestProcessFails(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		fails   bool
+	}{{"true", false}, {"false", true}} {
+		p, err := startProcess([]string{c.command}, filepath.Join(t.TempDir(), "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.wait(); p.failed != c.fails {
+			t.Errorf("%s: failed %v", c.command, p.failed)
+		}
+	}
+}

@@ -1,11 +1,13 @@
 package main
 
 import (
-	"context"
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/podesta-dev/podesta/bench/peers/network"
 	"github.com/podesta-dev/podesta/bench/peers/proxy"
 )
 
@@ -25,15 +27,32 @@ type site struct {
 	agent   string
 	servers *servers
 
-	weather *proxy.Weather // nil: without proxies
+	network *network.Network // nil: members are linked without one
+	weather proxy.Weather
 	ways    []way
 	failed  error // of the first way that could not be made
 }
 
-// way is a proxy from one member to another, or to a server.
+// between has this program become the network between members.
+const between = "network"
+
+// beginNetwork begins one, or returns nil if none is needed.
+func beginNetwork(needed bool) (*network.Network, error) {
+	if !needed {
+		return nil, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return network.Begin([]string{self, between})
+}
+
+// way is one from a member to another, or to a server.
 type way struct {
+	network.Way
+
 	from, to string
-	proxy    *proxy.Proxy
 }
 
 func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
@@ -43,40 +62,35 @@ func (s *site) address(name string, port int) string {
 	return fmt.Sprintf("127.%d.0.%d:%d", 111+s.index, 1+slices.Index(s.names, name), port)
 }
 
-// way is the address at which a member reaches another one: its own, or that of a proxy.
-func (s *site) way(ctx context.Context, from, to, address string) string {
-	if s.weather == nil || from == to {
+// way is the address at which a member reaches another one: its own, or that of a way.
+func (s *site) way(from, to, address string) string {
+	if s.network == nil || from == to {
 		return address
 	}
-	p, err := proxy.Listen(ctx, "127.0.0.1:0", address, *s.weather)
+	w, err := s.network.Way(address, s.weather)
 	if err != nil {
-		if s.failed == nil {
-			s.failed = err
-		}
+		s.failed = errors.Join(s.failed, err)
 		return address
 	}
-	s.ways = append(s.ways, way{from, to, p})
-	return p.Address()
+	s.ways = append(s.ways, way{w, from, to})
+	return w.Address
 }
 
-// cut cuts a member off from all others, and from servers. It needs proxies.
-func (s *site) cut(member string) {
+// cut cuts a member off from all others, and from servers. It needs a network.
+func (s *site) cut(member string) error {
+	return s.network.Cut(s.waysOf(member))
+}
+
+// mend ends the cut of a member.
+func (s *site) mend(member string) error {
+	return s.network.Mend(s.waysOf(member))
+}
+
+func (s *site) waysOf(member string) (some []network.Way) {
 	for _, w := range s.ways {
 		if w.from == member || w.to == member {
-			w.proxy.Cut()
+			some = append(some, w.Way)
 		}
 	}
-}
-
-// mend ends all cuts.
-func (s *site) mend() {
-	for _, w := range s.ways {
-		w.proxy.Mend()
-	}
-}
-
-func (s *site) close() {
-	for _, w := range s.ways {
-		w.proxy.Close()
-	}
+	return some
 }

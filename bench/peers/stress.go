@@ -14,6 +14,7 @@ import (
 	"github.com/podesta-dev/podesta/bench/peers/account"
 	"github.com/podesta-dev/podesta/bench/peers/condition"
 	"github.com/podesta-dev/podesta/bench/peers/lateness"
+	"github.com/podesta-dev/podesta/bench/peers/network"
 	"github.com/podesta-dev/podesta/bench/peers/proxy"
 	"github.com/podesta-dev/podesta/bench/peers/report"
 	"github.com/podesta-dev/podesta/test/register"
@@ -83,9 +84,6 @@ func stress(ctx context.Context, args []string) error {
 	if err := adopt(); err != nil {
 		return err
 	}
-	if err := stayAhead(ctx); err != nil {
-		return err
-	}
 	dir, done, err := o.place()
 	if err != nil {
 		return err
@@ -93,9 +91,6 @@ func stress(ctx context.Context, args []string) error {
 	defer done()
 	var all []report.Record
 	for _, c := range conditions {
-		if c.Weather == nil && slices.ContainsFunc(chosen, func(f fault) bool { return f.proxies }) {
-			c.Weather = &proxy.Weather{}
-		}
 		records, err := o.under(ctx, filepath.Join(dir, c.Name), c, systems, chosen)
 		if err == nil {
 			err = ctx.Err() // a condition that was interrupted is no result
@@ -141,31 +136,51 @@ func (o *stressOptions) under(
 		fmt.Fprintln(os.Stderr, "peers: whether the machine stands still is not known:", unwatched)
 	}
 	defer machine.End()
-	ways, err := lateness.WatchWays(ctx)
+	ways, err := beginNetwork(c.Weather != proxy.Weather{} || slices.ContainsFunc(faults,
+		func(f fault) bool { return f.network }))
 	if err != nil {
 		return nil, err
 	}
 	defer ways.End()
 	var runs []*entrant
 	defer func() {
-		for _, r := range runs {
-			r.team.close()
-			if err := r.team.writeBook(r.from, r.to); err != nil {
-				fmt.Fprintln(os.Stderr, "peers:", err) // it is no part of the result
-			}
-		}
+		closeAll(runs)
 		err = errors.Join(err, running.End())
 	}()
-	teams, err := o.startTeams(ctx, dir, systems, servers, c.Weather, running)
+	if runs, err = o.enter(ctx, dir, c, systems, servers, ways, running); err != nil {
+		return nil, err
+	}
+	if err := o.watch(ctx, c, runs, faults, func() error {
+		return running.Load([]string{self, "loop"})
+	}); err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		record, err := o.judge(r, c, machine, ways)
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, record)
+	}
+	return records, nil
+}
+
+// enter starts a team of each system, and waits until all are ready, or for as long as patience
+// lasts. It returns those that it has started also with an error.
+func (o *stressOptions) enter(
+	ctx context.Context, dir string, c condition.Condition, systems []system, servers *servers,
+	ways *network.Network, running *condition.Running,
+) (runs []*entrant, err error) {
+	teams, err := o.startTeams(ctx, dir, systems, servers, ways, c.Weather, running)
 	for _, t := range teams {
 		runs = append(runs, &entrant{
 			team:   t,
-			usage:  usage{used: map[string]int{}},
+			usage:  usage{used: map[string]stat{}},
 			leases: leases{counts: map[string]float64{}},
 		})
 	}
 	if err != nil {
-		return nil, err
+		return runs, err
 	}
 	waiting, cancel := context.WithTimeoutCause(ctx, o.patience,
 		errors.New("not waited for any longer"))
@@ -175,24 +190,17 @@ func (o *stressOptions) under(
 			fmt.Fprintf(os.Stderr, "%s, before the span begins: %v\n", c.Name, err) // that is a result, too
 		}
 	}
-	if err := o.watch(ctx, c, runs, faults, func() error {
-		return running.Load([]string{self, "loop"})
-	}); err != nil {
-		return nil, err
-	}
-	for _, r := range runs {
-		records = append(records, o.judge(r, c, machine, ways))
-	}
-	return records, nil
+	return runs, nil
 }
 
-// entrant is a team within a span.
-type entrant struct {
-	team     *team
-	usage    usage
-	before   time.Duration // CPU time when the span began
-	leases   leases
-	from, to register.Instant
+// closeAll ends all teams, and leaves their books with their logs.
+func closeAll(runs []*entrant) {
+	for _, r := range runs {
+		r.team.close()
+		if err := r.team.writeBook(r.from, r.to); err != nil {
+			fmt.Fprintln(os.Stderr, "peers:", err) // it is no part of the result
+		}
+	}
 }
 
 // watch lets the span pass, with a line of progress now and then.
@@ -201,8 +209,8 @@ func (o *stressOptions) watch(
 ) error {
 	span, end := context.WithTimeout(ctx, o.span)
 	defer end()
+	look(ctx, runs)
 	for _, r := range runs {
-		r.look(ctx)
 		r.before, r.leases.lapses, r.from = r.usage.total(), 0, register.Now()
 	}
 	if err := load(); err != nil {
@@ -213,7 +221,9 @@ func (o *stressOptions) watch(
 		for _, r := range runs {
 			harassing.Go(func() {
 				// what a leader has used since the last look would be lost with it
-				r.team.harass(span, faults, func() { r.usage.look(r.team.groups()) })
+				r.team.harass(span, faults, func(leader string) {
+					r.usage.again(r.team.group(leader))
+				})
 			})
 		}
 	}
@@ -225,9 +235,7 @@ func (o *stressOptions) watch(
 		case <-span.Done():
 		case <-ticker.C:
 		}
-		for _, r := range runs {
-			r.look(ctx)
-		}
+		look(ctx, runs)
 		if time.Since(told) >= o.every {
 			told = time.Now()
 			fmt.Fprintf(os.Stderr, "%s %s, %v of %v: %s\n", told.Format(time.TimeOnly), c.Name,
@@ -239,14 +247,6 @@ func (o *stressOptions) watch(
 	}
 	harassing.Wait()
 	return nil
-}
-
-// look takes what is counted by looking.
-func (r *entrant) look(ctx context.Context) {
-	r.usage.look(r.team.groups())
-	if strings.HasPrefix(r.team.system.name, "podesta") {
-		r.leases.look(ctx, r.team)
-	}
 }
 
 // tell says how each system does.
@@ -262,41 +262,4 @@ func tell(runs []*entrant) string {
 			r.team.system.name, leader, f.Strikes, len(f.Spurious), f.Lapses))
 	}
 	return strings.Join(all, "; ")
-}
-
-// judge writes down what a team did, and what was late. Nobody watched a machine that is nil.
-func (o *stressOptions) judge(
-	r *entrant, c condition.Condition, machine *lateness.Machine, ways *lateness.Ways,
-) report.Record {
-	f := account.Judge(r.team.book.Entries(), r.from, r.to)
-	record := o.record(report.Stress, r.team.system.name, c.Name)
-	record.Span, record.Faults, record.Strikes = f.Span.Seconds(), o.faults, f.Strikes
-	record.Spurious, record.Minutes = f.Spurious.Milliseconds(), f.Minutes.Milliseconds()
-	record.Lapses, record.Unanswered = f.Lapses, f.Unanswered
-	record.Took = f.Failovers.Milliseconds()
-	for fault, took := range f.ByFault {
-		if record.ByFault == nil {
-			record.ByFault = map[string][]float64{}
-		}
-		record.ByFault[fault] = took.Milliseconds()
-	}
-	times := account.Durations{f.Leaderless, f.Unprovoked, f.Two}.Milliseconds()
-	record.Leaderless, record.Unprovoked, record.Two = times[0], times[1], times[2]
-	record.CPU = 100 * (r.usage.total() - r.before).Seconds() / f.Span.Seconds()
-	record.Crashes = r.team.crashed()
-	record.Leases = account.Durations(r.leases.asked).Milliseconds()
-	record.AgentLapses = int(r.leases.lapses)
-	record.Watched, record.WaysWatched = machine != nil, true
-	record.Standstills = since(r.from, machine.Within(r.from, r.to))
-	record.Late = since(r.from, ways.Within(r.from, r.to))
-	return record
-}
-
-// since is what was late, as a record has it.
-func since(from register.Instant, all []lateness.Late) (some []report.Late) {
-	for _, late := range all {
-		ms := account.Durations{late.From.Sub(from), late.Length()}.Milliseconds()
-		some = append(some, report.Late{At: ms[0], For: ms[1]})
-	}
-	return some
 }

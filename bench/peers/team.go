@@ -16,6 +16,7 @@ import (
 
 	"github.com/podesta-dev/podesta/bench/peers/account"
 	"github.com/podesta-dev/podesta/bench/peers/condition"
+	"github.com/podesta-dev/podesta/bench/peers/network"
 	"github.com/podesta-dev/podesta/bench/peers/proxy"
 	"github.com/podesta-dev/podesta/bench/peers/said"
 	"github.com/podesta-dev/podesta/test/register"
@@ -42,8 +43,8 @@ type team struct {
 
 // startTeams starts a team of each system. It returns those that it has started also with an error.
 func (o *options) startTeams(
-	ctx context.Context, dir string, systems []system, servers *servers, weather *proxy.Weather,
-	running *condition.Running,
+	ctx context.Context, dir string, systems []system, servers *servers, ways *network.Network,
+	weather proxy.Weather, running *condition.Running,
 ) (teams []*team, err error) {
 	for i, y := range systems {
 		t, err := newTeam(ctx, &site{
@@ -51,6 +52,7 @@ func (o *options) startTeams(
 			index:   i,
 			agent:   o.agent,
 			servers: servers,
+			network: ways,
 			weather: weather,
 		}, y, running)
 		if err != nil {
@@ -79,7 +81,6 @@ func newTeam(ctx context.Context, s *site, y system, running *condition.Running)
 	}
 	members, err := y.plan(ctx, s)
 	if err := errors.Join(err, s.failed); err != nil {
-		s.close()
 		return nil, fmt.Errorf("%s: %w", y.name, err)
 	}
 	self, err := os.Executable()
@@ -148,22 +149,29 @@ func (t *team) tend(name string, p *process) {
 	_, _ = io.Copy(io.Discard, p.says)
 	p.wait()
 	t.mu.Lock()
-	crashed := !p.struck && !t.closing
-	if crashed {
+	left := !p.struck && !t.closing
+	if left && p.failed {
 		t.crashes++
 	}
 	t.mu.Unlock()
-	if !crashed {
+	if !left {
+		return
+	}
+	t.note(name, said.Ceases, register.Now())
+	if !p.failed { // as a program does that has lost its Lease
+		t.again(name)
 		return
 	}
 	fmt.Fprintf(os.Stderr, "\n%s: %s has ended by itself, and is started again; its log: %s\n",
 		t.system.name, name, t.path(name+".log"))
-	t.note(name, said.Ceases, register.Now())
-	time.AfterFunc(time.Second, func() {
-		if err := t.start(name); err != nil {
-			fmt.Fprintf(os.Stderr, "%s, %s: %v\n", t.system.name, name, err)
-		}
-	})
+	time.AfterFunc(time.Second, func() { t.again(name) })
+}
+
+// again starts a member that has ended.
+func (t *team) again(name string) {
+	if err := t.start(name); err != nil {
+		fmt.Fprintf(os.Stderr, "%s, %s: %v\n", t.system.name, name, err)
+	}
 }
 
 // strike sends a signal that ends a member, notes it as this fault, and returns the instant.
@@ -236,6 +244,13 @@ func (t *team) groups() []int {
 	return all
 }
 
+// group is the process group of a member.
+func (t *team) group(name string) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.processes[name].group
+}
+
 // crashed is how often a member has ended that nobody killed.
 func (t *team) crashed() int {
 	t.mu.Lock()
@@ -257,7 +272,6 @@ func (t *team) close() {
 	}
 	t.mu.Unlock()
 	t.tending.Wait()
-	t.site.close()
 }
 
 // writeBook leaves what was said and done beside the members' logs, for whoever looks into a change

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -15,26 +16,36 @@ import (
 // decades.
 const ticks = 100
 
-// usage counts the CPU time of process groups. A process that ends is counted up to the last look
-// at it. It is safe for concurrent use.
+// usage counts the CPU time of the process groups of a team. A process that ends is counted up to
+// the last look at it. It is safe for concurrent use.
 type usage struct {
 	mu   sync.Mutex
-	used map[string]int // ticks by process: its id and its start
+	used map[string]stat // by process: its id and its start
 }
 
-// look reads the processes of these groups.
-func (u *usage) look(groups []int) {
+// take counts those of the processes that are in these groups.
+func (u *usage) take(all []stat, groups []int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is good
-	for _, file := range stats {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // it has ended
+	for _, s := range all {
+		if slices.Contains(groups, s.group) && s.name != "strace" &&
+			s.ticks >= u.used[s.process()].ticks { // again may have looked since
+			u.used[s.process()] = s
 		}
-		if s, err := parseStat(string(text)); err == nil && slices.Contains(groups, s.group) &&
-			s.name != "strace" {
-			u.used[s.process] = s.ticks
+	}
+}
+
+// again looks at those of a group that were seen before. It is for just before they end, when a
+// look at all processes would take too long.
+func (u *usage) again(group int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for process, s := range u.used {
+		if s.group != group {
+			continue
+		}
+		if now, err := readStat(s.pid); err == nil && now.process() == process {
+			u.used[process] = now
 		}
 	}
 }
@@ -44,18 +55,55 @@ func (u *usage) total() time.Duration {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	sum := 0
-	for _, t := range u.used {
-		sum += t
+	for _, s := range u.used {
+		sum += s.ticks
 	}
 	return time.Duration(sum) * time.Second / ticks
 }
 
 // stat is what /proc tells of a process.
 type stat struct {
-	name    string
-	process string
-	group   int
-	ticks   int
+	pid, start, name string
+	number           int // pid
+	zombie           bool
+	group            int
+	ticks            int
+}
+
+// process tells it from another one that has had the same id.
+func (s stat) process() string { return s.pid + "@" + s.start }
+
+// stats are those of all processes.
+func stats() (all []stat) {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = proc.Close() }()
+	names, _ := proc.Readdirnames(-1) // what there is of it
+	for _, name := range names {
+		if name[0] < '0' || name[0] > '9' {
+			continue
+		}
+		s, err := readStat(name)
+		if err != nil {
+			continue // it has ended
+		}
+		if s.zombie && s.name == "strace" { // nobody else waits for one that has left its member
+			_, _ = syscall.Wait4(s.number, nil, syscall.WNOHANG, nil)
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+func readStat(pid string) (stat, error) {
+	text, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	if err != nil {
+		return stat{}, err
+	}
+	return parseStat(string(text))
 }
 
 // parseStat reads /proc/PID/stat: the name is in parentheses, and may have some itself.
@@ -66,17 +114,20 @@ func parseStat(text string) (s stat, err error) {
 	if !ok || !named || len(fields) < 20 {
 		return s, fmt.Errorf("%q is no stat", text)
 	}
-	var numbers [3]int
-	for i, field := range []int{2, 11, 12} {
-		if numbers[i], err = strconv.Atoi(fields[field]); err != nil {
+	var numbers [4]int
+	for i, field := range []string{pid, fields[2], fields[11], fields[12]} {
+		if numbers[i], err = strconv.Atoi(field); err != nil {
 			return s, err
 		}
 	}
 	return stat{
-		name:    name,
-		process: pid + "@" + fields[19],
-		group:   numbers[0],
-		ticks:   numbers[1] + numbers[2],
+		pid:    pid,
+		start:  fields[19],
+		name:   name,
+		number: numbers[0],
+		zombie: fields[0] == "Z",
+		group:  numbers[1],
+		ticks:  numbers[2] + numbers[3],
 	}, nil
 }
 

@@ -21,8 +21,8 @@ type Condition struct {
 	SlowDisk bool
 	// Servers has etcd and an API server run beside the members, for the systems that need them.
 	Servers bool
-	// Weather is that of the network between members; nil: they are linked without proxies.
-	Weather *proxy.Weather
+	// Weather is that of the network between members.
+	Weather proxy.Weather
 	// Meaning is what a reader needs to know.
 	Meaning string
 }
@@ -41,7 +41,7 @@ var All = []Condition{
 	{Name: "quota", Quota: true, Meaning: "each member in a cgroup that may run for 10 ms of 100 ms"},
 	{Name: "slow-disk", SlowDisk: true, Meaning: "each fsync and fdatasync takes 200 ms longer"},
 	{
-		Name: "lossy", Weather: &proxy.Weather{
+		Name: "lossy", Weather: proxy.Weather{
 			Jitter: 50 * time.Millisecond,
 			Stalls: 0.01,
 			Stall:  200 * time.Millisecond,

@@ -17,8 +17,9 @@ import (
 )
 
 // clientGo is a candidate of client-go's leader election, on a Lease of an API server. As the
-// candidates of controller-runtime and of Kubernetes' own programs, it has another identity each
-// time it is started: under its old one it would lead on, as if it had not been killed.
+// candidates of controller-runtime and of Kubernetes' own programs, it exits when it has lost the
+// Lease, and has another identity each time it is started: under its old one it would lead on, as
+// if it had not been killed.
 func clientGo(ctx context.Context, args []string, say *said.Speaker) error {
 	var id string
 	f := flags("client-go", &id)
@@ -65,8 +66,6 @@ func clientGo(ctx context.Context, args []string, say *said.Speaker) error {
 	if err != nil {
 		return err
 	}
-	for ctx.Err() == nil { // most programs exit when they have lost; this one is a candidate again
-		elector.Run(ctx)
-	}
+	elector.Run(ctx)
 	return nil
 }

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"net"
+	"slices"
 	"time"
 )
 
@@ -20,7 +21,8 @@ func (p *Proxy) pump(from, to net.Conn) {
 	pieces := make(chan piece, underWay)
 	p.running.Go(func() {
 		defer close(pieces)
-		for p.read(from, pieces) {
+		buffer := make([]byte, 32<<10)
+		for p.read(from, buffer, pieces) {
 		}
 	})
 	broken := false
@@ -38,12 +40,12 @@ func (p *Proxy) pump(from, to net.Conn) {
 	}
 }
 
-// read reads a piece. It reports false when there will be none any more.
-func (p *Proxy) read(from net.Conn, pieces chan<- piece) bool {
-	buffer := make([]byte, 32<<10)
+// read reads a piece. It reports false when there will be none any more. Most pieces are small, and
+// take no more memory than they need: garbage that is collected stops all proxies.
+func (p *Proxy) read(from net.Conn, buffer []byte, pieces chan<- piece) bool {
 	n, err := from.Read(buffer)
 	if n > 0 {
-		pieces <- piece{time.Now().Add(p.weather.delay()), buffer[:n]}
+		pieces <- piece{time.Now().Add(p.weather.delay()), slices.Clone(buffer[:n])}
 	}
 	return err == nil
 }
