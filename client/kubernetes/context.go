@@ -2,6 +2,7 @@ package podesta
 
 import (
 	"context"
+	"errors"
 
 	"github.com/podesta-dev/podesta/client/agent"
 	"github.com/podesta-dev/podesta/client/fence"
@@ -17,18 +18,22 @@ func (l *Lock) bind(parent context.Context) context.Context {
 		cancel(l.lost)
 	}
 	l.bases = append(l.bases, cancel)
-	return leading{Context: inner, lock: l}
+	return leading{Context: inner, lock: l, end: cancel}
 }
 
 // leading is a context of what leads.
 type leading struct {
 	context.Context
+
 	lock *Lock
+	end  context.CancelCauseFunc
 }
 
 // Err is not nil once the permission is about to end: it reads the clock, as agent.Run's does.
 func (c leading) Err() error {
-	_ = c.lock.holds() // if it is lost, this context ends
+	if err := c.lock.holds(); errors.Is(err, ErrLost) {
+		c.end(err) // whoever ends all contexts may not have come to this one yet
+	}
 	return c.Context.Err()
 }
 

@@ -185,13 +185,13 @@ func (l *Lock) lose(why error) {
 		return
 	}
 	l.lost = lost
-	if l.begun {
-		close(l.loss)
-	}
-	bases := l.bases
+	begun, bases := l.begun, l.bases
 	l.mu.Unlock() // ending a context asks the contexts above it, and those ask the lock
 	for _, end := range bases {
 		end(lost)
+	}
+	if begun {
+		close(l.loss)
 	}
 	// no second permission: the session is closed when what leads has stopped, or this one is over
 	l.end()
