@@ -1,10 +1,11 @@
 package v1
 
-// AppHealth configures how each agent probes the app in its own pod. The fields mean the same as
-// those of a container's probe. There is no host field: an agent probes 127.0.0.1 in its own pod,
-// so a user who may edit the group cannot make agents connect to other hosts.
+// AppHealth configures how each agent sees whether the app in its own pod works: by probes, or by
+// the session that the app keeps with it. The fields mean the same as those of a container's probe.
+// There is no host field: an agent probes 127.0.0.1 in its own pod, so a user who may edit the
+// group cannot make agents connect to other hosts.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.httpGet), has(self.tcpSocket), has(self.grpc)].filter(x, x).size() == 1",message="spec.appHealth must set exactly one of httpGet, tcpSocket and grpc"
+// +kubebuilder:validation:XValidation:rule="[has(self.httpGet), has(self.tcpSocket), has(self.grpc), has(self.session)].filter(x, x).size() == 1",message="spec.appHealth must set exactly one of httpGet, tcpSocket, grpc and session"
 type AppHealth struct {
 	// httpGet probes the app by HTTP. A status of 200 to 399 means healthy. Redirects are followed
 	// within the same port only.
@@ -18,6 +19,12 @@ type AppHealth struct {
 	// grpc uses the gRPC health checking protocol, without TLS. SERVING means healthy.
 	// +optional
 	GRPC *GRPCAction `json:"grpc,omitempty"`
+
+	// session needs no probe: an app that has a session with its agent is healthy, from the instant
+	// at which it opens one. It is for apps that keep one, as operators with client/kubernetes do. The
+	// fields below do not count with it.
+	// +optional
+	Session *SessionAction `json:"session,omitempty"`
 
 	// periodSeconds is the time between two probes.
 	// +optional
@@ -49,6 +56,9 @@ type AppHealth struct {
 	// +kubebuilder:validation:Maximum=100
 	SuccessThreshold int32 `json:"successThreshold,omitempty"`
 }
+
+// SessionAction has nothing to set.
+type SessionAction struct{}
 
 // HTTPGetAction probes the app by HTTP.
 type HTTPGetAction struct {

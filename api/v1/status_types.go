@@ -143,15 +143,16 @@ const (
 // NotCandidateReason is the reason why a process is not a candidate: it cannot become the
 // coordinator.
 //
-// +kubebuilder:validation:Enum=Unhealthy;SessionClosed;PriorityZero;Witness;SteppedDown;Leaving;Resting
+// +kubebuilder:validation:Enum=Unhealthy;NoSession;PriorityZero;Witness;SteppedDown;Leaving;Resting
 type NotCandidateReason string
 
 // The reasons why a process is not a candidate.
 const (
 	// NotCandidateUnhealthy: the app is unhealthy, as its health check shows.
 	NotCandidateUnhealthy NotCandidateReason = "Unhealthy"
-	// NotCandidateSessionClosed: the app had a session with its agent and has none any more.
-	NotCandidateSessionClosed NotCandidateReason = "SessionClosed"
+	// NotCandidateNoSession: the app has no session with its agent, though it had one, or
+	// spec.appHealth.session wants one.
+	NotCandidateNoSession NotCandidateReason = "NoSession"
 	// NotCandidatePriorityZero: the priority of the process is 0.
 	NotCandidatePriorityZero NotCandidateReason = "PriorityZero"
 	// NotCandidateWitness: the process is a witness, which votes and never coordinates.

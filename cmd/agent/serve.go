@@ -217,6 +217,7 @@ func (s *sidecar) elect(
 		Ledger:      s.ledger,
 		Health:      s.prober.Changes(),
 		Probe:       s.probe,
+		OwnHealth:   s.health != nil,
 		Certified:   s.certified,
 		Version:     version,
 		Rules:       lease.Rules,

@@ -14,6 +14,9 @@ func appHealthOf(spec *v1.AppHealth) roster.AppHealth {
 	if spec == nil {
 		return roster.AppHealth{}
 	}
+	if spec.Session != nil {
+		return roster.AppHealth{Handler: roster.Session}
+	}
 	h := roster.AppHealth{
 		Period:           seconds(spec.PeriodSeconds),
 		Timeout:          seconds(spec.TimeoutSeconds),

@@ -23,11 +23,12 @@ func TestAppHealthIsToldWithoutANewGeneration(t *testing.T) {
 		FailureThreshold: 4,
 		SuccessThreshold: 5,
 	}
-	http, tcp, grpc, named := spec, spec, spec, spec
+	http, tcp, grpc, named, session := spec, spec, spec, spec, spec
 	http.HTTPGet = &v1.HTTPGetAction{Path: "/healthz", Port: 8080}
 	tcp.TCPSocket = &v1.TCPSocketAction{Port: 5432}
 	grpc.GRPC = &v1.GRPCAction{Port: 9090}
 	named.GRPC = &v1.GRPCAction{Port: 9090, Service: new("shop")}
+	session.Session = &v1.SessionAction{}
 	toldAt := func(handler string, port int32, path, service string) roster.AppHealth {
 		h := told
 		h.Handler, h.Port, h.Path, h.Service = handler, port, path, service
@@ -44,6 +45,7 @@ func TestAppHealthIsToldWithoutANewGeneration(t *testing.T) {
 			{&tcp, toldAt(roster.TCPSocket, 5432, "", "")},
 			{&grpc, toldAt(roster.GRPC, 9090, "", "")},
 			{&named, toldAt(roster.GRPC, 9090, "", "shop")},
+			{&session, roster.AppHealth{Handler: roster.Session}},
 			{nil, roster.AppHealth{}},
 		} {
 			s.later(time.Minute)

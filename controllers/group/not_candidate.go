@@ -15,7 +15,7 @@ var remedies = []struct {
 	remedy string
 }{
 	{v1.NotCandidateUnhealthy, "mend the unhealthy apps, or their health check"},
-	{v1.NotCandidateSessionClosed, "have the apps open their sessions with the agent again"},
+	{v1.NotCandidateNoSession, "have the apps open their sessions with their agents"},
 	{v1.NotCandidatePriorityZero, "give a process a priority above 0 in spec.processes or " +
 		"spec.priority"},
 	{v1.NotCandidateWitness,

@@ -90,7 +90,7 @@ func TestRestsDoNotChangeTheStatus(t *testing.T) {
 
 func TestNoCandidate(t *testing.T) {
 	const (
-		unhealthy, closed = roster.NotCandidateUnhealthy, roster.NotCandidateSessionClosed
+		unhealthy, closed = roster.NotCandidateUnhealthy, roster.NotCandidateNoSession
 		resting, alone    = roster.NotCandidateResting, roster.LeaseNoMajority
 	)
 	classic := func() *scene { return newScene(3).sees("", 0, 1, 2) }
@@ -131,10 +131,10 @@ func TestNoCandidate(t *testing.T) {
 // The message names each process and its reason, up to a bound, and what to do about each reason.
 func TestNoCandidateSaysWhatToDo(t *testing.T) {
 	s := newScene(3).sees("", 0, 1, 2).hinders(roster.NotCandidateUnhealthy, 0).
-		hinders(roster.NotCandidateSessionClosed, 1).hinders(roster.NotCandidateLeaving, 2)
-	const want = "no process that reports is a candidate: p-0 (Unhealthy), p-1 (SessionClosed), " +
+		hinders(roster.NotCandidateNoSession, 1).hinders(roster.NotCandidateLeaving, 2)
+	const want = "no process that reports is a candidate: p-0 (Unhealthy), p-1 (NoSession), " +
 		"p-2 (Leaving). To have one elected, mend the unhealthy apps, or their health check; or " +
-		"have the apps open their sessions with the agent again; or wait for the pods that replace " +
+		"have the apps open their sessions with their agents; or wait for the pods that replace " +
 		"those that are leaving"
 	if got := electedIn(s).Message; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -148,7 +148,7 @@ func TestNoCandidateSaysWhatToDo(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	for _, r := range remedies {
-		if !slices.Contains([]string{roster.NotCandidateUnhealthy, roster.NotCandidateSessionClosed,
+		if !slices.Contains([]string{roster.NotCandidateUnhealthy, roster.NotCandidateNoSession,
 			roster.NotCandidatePriorityZero, roster.NotCandidateLeaving}, string(r.reason)) &&
 			r.reason != v1.NotCandidateSteppedDown && // the manager says these of a priority of 0
 			r.reason != v1.NotCandidateWitness {

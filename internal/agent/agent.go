@@ -51,9 +51,10 @@ type Config struct {
 	Again func()
 	// Health brings changes of the app's health: nil is healthy, anything else says what is wrong.
 	// Nil channel: nobody checks. Probe has the app checked as the roster says, without blocking;
-	// nil: the roster has no say in that.
-	Health <-chan error
-	Probe  func(roster.AppHealth)
+	// nil: there are no probes. OwnHealth: the roster has no say in that.
+	Health    <-chan error
+	Probe     func(roster.AppHealth)
+	OwnHealth bool
 	// Certified reports whether the certificate is valid still; nil: it always is.
 	Certified func() bool
 	Ledger    *Ledger // what the app may do; its clock is the agent's
@@ -83,10 +84,12 @@ type agent struct {
 	next      lease.Instant // when the node wants a Tick
 	renewals  renewals
 	unhealthy error // why the app is; nil: it is healthy
-	left      bool
-	expired   bool // its certificate has ended
-	lapsed    bool // it has left its group because of that, and has no other reason to stay away
-	view      View
+	// wantsSession: only a process whose app has a session is a candidate.
+	wantsSession bool
+	left         bool
+	expired      bool // its certificate has ended
+	lapsed       bool // it has left its group because of that, and has no other reason to stay away
+	view         View
 }
 
 // Run drives the process until ctx ends. Then the process hands over, if it coordinates, and says
@@ -253,7 +256,7 @@ func (a *agent) told() {
 		Type:     node.Told,
 		Now:      a.now,
 		Until:    a.Ledger.told(),
-		Deserted: a.Ledger.deserted(),
+		Deserted: a.Ledger.deserted() || a.wantsSession && a.Ledger.open() == 0,
 	}
 	a.carryOut(a.node.Step(e))
 }

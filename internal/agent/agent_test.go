@@ -26,6 +26,7 @@ const heartbeat, timeout = 100 * time.Millisecond, 500 * time.Millisecond
 
 // group is a group of agents on an in-memory network, in virtual time.
 type group struct {
+	ownHealth   bool // of the agents that are booted
 	t           *testing.T
 	network     *transport.Network
 	delay       atomic.Int64                   // of what travels, in nanoseconds
@@ -113,7 +114,7 @@ func (g *group) boot(name string) {
 		p.done <- agent.Run(ctx, agent.Config{
 			Self: name, UID: "uid-" + name, Incarnation: incarnation, Roster: initial, Links: p.links, Updates: p.updates, Open: g.open,
 			Report: p.report, StateID: "state-" + name, Version: "test",
-			Saved: saved, Save: p.save, Ledger: p.ledger, Health: p.health, Probe: p.probe,
+			Saved: saved, Save: p.save, Ledger: p.ledger, Health: p.health, Probe: p.probe, OwnHealth: g.ownHealth,
 			Views: p.views, Meter: p.meter, Accounts: p.accounts, Logger: slog.New(slog.DiscardHandler),
 			Throttled: g.throttled,
 		})

@@ -150,12 +150,81 @@ func TestTheManagerIsToldWhatTheAppLacks(t *testing.T) {
 		session := p.ledger.Open()
 		reports("")
 		session.Close()
-		reports(roster.NotCandidateSessionClosed)
+		reports(roster.NotCandidateNoSession)
 		p.health <- errors.New("503")
 		reports(roster.NotCandidateUnhealthy)
 		p.health <- nil
-		reports(roster.NotCandidateSessionClosed)
+		reports(roster.NotCandidateNoSession)
 		p.ledger.Open()
 		reports("")
+	})
+}
+
+// wantsSessions has only those be candidates whose app has a session.
+func wantsSessions(g *group) { g.roster.AppHealth = roster.AppHealth{Handler: roster.Session} }
+
+// nobody checks that for a while no process coordinates.
+func (g *group) nobody() {
+	g.t.Helper()
+	for range 200 {
+		time.Sleep(100 * time.Millisecond)
+		for name, p := range g.agents {
+			if v := p.view(); v.Coordinator != "" || p.ledger.Valid() {
+				g.t.Fatalf("%s: %q coordinates, and no app has a session", name, v.Coordinator)
+			}
+		}
+	}
+}
+
+// In a group that wants sessions nobody coordinates before an app has opened one. Then it is at
+// once, and who has none never is, whatever its priority.
+func TestNoSessionNoCandidate(t *testing.T) {
+	for _, safety := range []string{roster.Guarded, roster.Classic} {
+		t.Run(safety, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				r := guarded("Bully", roster.Always)
+				r.Safety = safety
+				g := startGroup(t, r, 3, wantsSessions)
+				g.nobody()
+				if got := g.agents["p2"].newest().NotCandidate; got != roster.NotCandidateNoSession {
+					t.Errorf("p2 reports %q", got)
+				}
+				first := g.agents["p1"].ledger.Open()
+				if took := g.agree("p1"); took > leaseTime {
+					t.Errorf("p1 took %v", took)
+				}
+				g.agents["p3"].ledger.Open()
+				g.agree("p3")
+				first.Close()
+				g.kill("p3")
+				g.agents["p2"].ledger.Open()
+				g.agree("p2")
+			})
+		})
+	}
+}
+
+// What the group wants may change while it runs, in the same generation; an agent that was told how
+// to see its app's health does not mind.
+func TestSessionsThatAreWantedLater(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		g := startGroup(t, guarded("Bully", roster.Never), 3)
+		g.acts("p3")
+		g.agents["p2"].ledger.Open()
+		g.recheck(roster.AppHealth{Handler: roster.Session})
+		g.acts("p2")
+		g.agree("p2")
+		if got := g.agents["p3"].newest().NotCandidate; got != roster.NotCandidateNoSession {
+			t.Errorf("p3 reports %q", got)
+		}
+		g.recheck(roster.AppHealth{})
+		synctest.Wait()
+		if got := g.agents["p3"].newest().NotCandidate; got != "" {
+			t.Errorf("p3 reports %q", got)
+		}
+	})
+	bubble.Test(t, func(t *testing.T) {
+		g := startGroup(t, guarded("Bully", roster.Never), 3, wantsSessions, func(g *group) { g.ownHealth = true })
+		g.acts("p3")
 	})
 }

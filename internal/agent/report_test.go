@@ -25,7 +25,7 @@ func TestHearsayIsNotReported(t *testing.T) {
 func TestWhyItIsNoCandidateIsReported(t *testing.T) {
 	for why, word := range map[node.NotCandidate]string{
 		node.AppUnhealthy:    roster.NotCandidateUnhealthy,
-		node.SessionClosed:   roster.NotCandidateSessionClosed,
+		node.NoSession:       roster.NotCandidateNoSession,
 		node.HasPriorityZero: roster.NotCandidatePriorityZero,
 		node.IsLeaving:       roster.NotCandidateLeaving,
 		node.IsResting:       roster.NotCandidateResting,

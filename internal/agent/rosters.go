@@ -27,7 +27,7 @@ func (a *agent) update(u roster.Update) {
 
 // receiveRoster brings the node a roster. The error is why the process cannot take part with it.
 func (a *agent) receiveRoster(r *roster.Roster) (refused error) {
-	a.offered = r
+	a.offer(r)
 	a.readClocks()
 	ready := a.node.Step(node.Event{
 		Type:   node.RosterReceived,
@@ -41,6 +41,16 @@ func (a *agent) receiveRoster(r *roster.Roster) (refused error) {
 	}
 	a.carryOut(ready)
 	return refused
+}
+
+// offer is for a roster that the node is to be given next. If it is the first one, the node hears
+// before that whether it lacks a session: an algorithm may elect at once.
+func (a *agent) offer(r *roster.Roster) {
+	a.offered = r
+	if a.inUse == nil {
+		a.wantsSession = a.wants(r.AppHealth)
+		a.told()
+	}
 }
 
 // passedOn brings the node a roster that it has asked another process for, if the manager signed
@@ -58,7 +68,7 @@ func (a *agent) passedOn(from string, signed []byte) {
 	}
 	a.Logger.Info("another process passed on a roster of the manager's", "from", from,
 		"generation", r.Generation)
-	a.offered = &r
+	a.offer(&r)
 	a.receive(from, "", 0, node.Message{Type: node.RosterReply, Roster: nodeRoster(&r)})
 }
 
@@ -116,11 +126,18 @@ func (a *agent) keepSignature(signed []byte) {
 	a.publish() // the manager may ask for it
 }
 
-// probe has the app checked.
+// probe has the app checked: by probes, or by whether it has a session.
 func (a *agent) probe(h roster.AppHealth) {
 	if a.Probe != nil {
 		a.Probe(h)
 	}
+	a.wantsSession = a.wants(h)
+	a.Ledger.tell() // whether it has one counts from now on, or no longer
+}
+
+// wants reports whether only a process whose app has a session is to be a candidate.
+func (a *agent) wants(h roster.AppHealth) bool {
+	return h.Handler == roster.Session && !a.OwnHealth
 }
 
 // nodeRoster is what the node has to know of a roster.

@@ -60,7 +60,7 @@ var reasons = map[string]map[string]advice{
 		"ViewsDiffer": {do: checkLinks},
 		"NoCandidate": {
 			do: "Mend the apps, or their health check (docs/guides/app-health.md); have them open " +
-				"their sessions again; or give a process a priority above 0.",
+				"their sessions; or give a process a priority above 0.",
 		},
 		"StaleViews": {
 			means: "This cannot happen by itself: a state directory was restored, or an agent lies.",
@@ -147,7 +147,7 @@ var reasons = map[string]map[string]advice{
 		},
 		string(v1.NotCandidateUnhealthy): {do: "Mend the app, or its health check: " +
 			"docs/guides/app-health.md."},
-		string(v1.NotCandidateSessionClosed): {do: "Have the app open its session again: it may " +
-			"hang, or have lost it and not come back."},
+		string(v1.NotCandidateNoSession): {do: "Have the app open its session: it may hang, " +
+			"have lost it and not come back, or not have begun yet."},
 	},
 }

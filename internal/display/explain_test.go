@@ -53,7 +53,7 @@ func TestNext(t *testing.T) {
 		}, "nobody, as far as the status shows: 1 of the 3 voters", "p-1, p-0 do not report"},
 		"nobody coordinates": {healthy(3), func(g *v1.ElectionGroup) { lose(g, "Electing") }, "p-2", ""},
 		"no other candidate": {classic(2), func(g *v1.ElectionGroup) {
-			g.Status.Processes[0].NotCandidate = v1.NotCandidateSessionClosed
+			g.Status.Processes[0].NotCandidate = v1.NotCandidateNoSession
 		}, "no other process that reports to the manager is a candidate", ""},
 		"no candidate": {classic(2), func(g *v1.ElectionGroup) {
 			lose(g, "NoCandidate")
@@ -214,7 +214,7 @@ func TestProblems(t *testing.T) {
 	g := healthy(3)
 	lose(g, "Electing")
 	silence(g, v1.ProcessCrashed, 1)
-	g.Status.Processes[0].NotCandidate = v1.NotCandidateSessionClosed
+	g.Status.Processes[0].NotCandidate = v1.NotCandidateNoSession
 	say(g, v1.ConditionReconciling, metav1.ConditionTrue, "Electing")
 	say(g, v1.ConditionDegraded, metav1.ConditionTrue, "ProcessesCrashed")
 	say(g, v1.ConditionStalled, metav1.ConditionTrue, "ServiceRefused")
@@ -230,7 +230,7 @@ func TestProblems(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	want := "ServiceRefused Electing ProcessesCrashed SpecNotRead SessionClosed"
+	want := "ServiceRefused Electing ProcessesCrashed SpecNotRead NoSession"
 	if strings.Join(got, " ") != want {
 		t.Errorf("%v, want %s", got, want)
 	}

@@ -131,7 +131,7 @@ func (s *subject) cannotElect() bool {
 func (s *subject) withdrawn() []Problem {
 	var all []Problem
 	for _, reason := range []v1.NotCandidateReason{v1.NotCandidateUnhealthy,
-		v1.NotCandidateSessionClosed} {
+		v1.NotCandidateNoSession} {
 		var who []string
 		for _, p := range s.processes {
 			if p.Standing == Standing(reason) {

@@ -79,9 +79,9 @@ func (s Standing) why(n int) string {
 	case Standing(v1.NotCandidateUnhealthy):
 		return verb("is no candidate: its app is unhealthy",
 			"are no candidates: their apps are unhealthy")
-	case Standing(v1.NotCandidateSessionClosed):
-		return verb("is no candidate: its app has closed, or lost, its session with the agent",
-			"are no candidates: their apps have closed, or lost, their sessions with the agent")
+	case Standing(v1.NotCandidateNoSession):
+		return verb("is no candidate: its app has no session with the agent",
+			"are no candidates: their apps have no sessions with their agents")
 	case Standing(v1.NotCandidatePriorityZero):
 		return verb("has priority 0", "have priority 0")
 	case Standing(v1.NotCandidateWitness):

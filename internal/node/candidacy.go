@@ -17,8 +17,8 @@ const (
 	HasPriorityZero NotCandidate = "PriorityZero"
 	// AppUnhealthy: the app says, or its probe has found, that it cannot do a coordinator's work.
 	AppUnhealthy NotCandidate = "Unhealthy"
-	// SessionClosed: the app had a session with the agent, and has none any more.
-	SessionClosed NotCandidate = "SessionClosed"
+	// NoSession: the app has no session with the agent, though it had one, or the group wants one.
+	NoSession NotCandidate = "NoSession"
 	// IsResting: it reached no majority, lost its lease by standing still, or was restarted while its
 	// own voter was bound to it, and is no candidate for a while (C5, LH4, C10).
 	IsResting NotCandidate = "Resting"
@@ -36,7 +36,7 @@ func (n *Node) notCandidate() NotCandidate {
 	case n.unhealthy:
 		return AppUnhealthy
 	case n.deserted:
-		return SessionClosed
+		return NoSession
 	case n.guarded() && n.rests:
 		return IsResting
 	default:

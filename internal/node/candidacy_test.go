@@ -26,7 +26,7 @@ func TestWhyItIsNoCandidate(t *testing.T) {
 		p.step(node.Event{Type: node.Told, Until: p.now, Deserted: true})
 		p.why(node.AppUnhealthy)
 		p.step(node.Event{Type: node.Healthy})
-		p.why(node.SessionClosed)
+		p.why(node.NoSession)
 		if did := p.did(); did != "" {
 			t.Errorf("only the reason has changed, and it did: %s", did)
 		}

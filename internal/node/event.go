@@ -26,8 +26,8 @@ const (
 	// StateID.
 	Received
 	// Told: no permission that was handed to the app runs longer than Until. Sent after a
-	// revocation, and whenever a session of the app has opened or closed. Deserted: the app had a
-	// session, and has none any more.
+	// revocation, and whenever a session of the app has opened or closed. Deserted: the app has no
+	// session, though it had one, or the group wants one.
 	Told
 	// Healthy and Unhealthy: the app can or cannot do a coordinator's work.
 	Healthy

@@ -41,7 +41,7 @@ type Node struct {
 	nominated string  // by the election algorithm, as the lease protocol knows it
 	withdrawn bool    // by its app, or because it leaves
 	unhealthy bool    // the app is
-	deserted  bool    // the app had a session, and has none any more
+	deserted  bool    // the app has no session, though it had one, or the group wants one
 	rests     bool    // the lease protocol has withdrawn the process for a while (C5)
 	holds     lease.Epoch
 

@@ -10,6 +10,7 @@ type fileHealth struct {
 	HTTPGet          *fileHTTPGet   `json:"httpGet,omitempty"`
 	TCPSocket        *fileTCPSocket `json:"tcpSocket,omitempty"`
 	GRPC             *fileGRPC      `json:"grpc,omitempty"`
+	Session          *struct{}      `json:"session,omitempty"`
 	PeriodSeconds    *int64         `json:"periodSeconds,omitempty"`
 	TimeoutSeconds   *int64         `json:"timeoutSeconds,omitempty"`
 	FailureThreshold *int32         `json:"failureThreshold,omitempty"`
@@ -70,15 +71,22 @@ func (f *fileHealth) health() (AppHealth, error) {
 		handlers++
 		h.Handler, h.Port, h.Service = GRPC, f.GRPC.Port, f.GRPC.Service
 	}
+	if f.Session != nil {
+		handlers++
+		h = AppHealth{Handler: Session}
+	}
 	if handlers != 1 {
-		return h, fmt.Errorf("appHealth sets %d of httpGet, tcpSocket and grpc: it must set "+
+		return h, fmt.Errorf("appHealth sets %d of httpGet, tcpSocket, grpc and session: it must set "+
 			"exactly one", handlers)
 	}
 	return h, nil
 }
 
-// fileHealthOf returns nil if the app is not probed, so that the file does not mention it.
+// fileHealthOf returns nil if every app counts as healthy, so that the file does not mention it.
 func fileHealthOf(h AppHealth) *fileHealth {
+	if h.Handler == Session {
+		return &fileHealth{Session: &struct{}{}}
+	}
 	period, timeout := int64(h.Period/time.Second), int64(h.Timeout/time.Second)
 	f := &fileHealth{
 		PeriodSeconds:    &period,

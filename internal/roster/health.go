@@ -34,15 +34,17 @@ const (
 	HTTPGet   = "HTTPGet"
 	TCPSocket = "TCPSocket"
 	GRPC      = "GRPC"
+	Session   = "Session"
 )
 
-// AppHealth describes how each agent probes the app in its own pod. With the zero value the agent
-// does not probe it.
+// AppHealth describes how each agent sees whether the app in its own pod works: it probes the app,
+// or the app has a session with it (then there is nothing beside the Handler). With the zero value
+// every app counts as healthy.
 //
 // It must never name a host: a user who may edit a group could otherwise make all agents of the
 // group send requests, in their name, to whatever their pods can reach (request forgery).
 type AppHealth struct {
-	Handler string // HTTPGet, TCPSocket or GRPC
+	Handler string // HTTPGet, TCPSocket, GRPC or Session
 	Port    int32
 	Path    string // for HTTPGet, including the query
 	Service string // for GRPC: the service in the health check request; empty for the whole server
@@ -54,7 +56,7 @@ type AppHealth struct {
 }
 
 func (h AppHealth) validate() error {
-	if h == (AppHealth{}) {
+	if h == (AppHealth{}) || h == (AppHealth{Handler: Session}) {
 		return nil
 	}
 	if h.Port < 1 || h.Port > 65535 {
@@ -92,7 +94,8 @@ func (h AppHealth) validateHandler() error {
 				"most %d bytes", h.Service, maxService)
 		}
 	default:
-		return errors.New("appHealth: set one of httpGet, tcpSocket and grpc")
+		return errors.New("appHealth: set one of httpGet, tcpSocket, grpc and session (which has no " +
+			"port)")
 	}
 	return nil
 }
@@ -123,6 +126,8 @@ func healthToWire(h AppHealth) *rosterpb.AppHealth {
 			Service: h.Service,
 			Port:    h.Port,
 		}}
+	case Session:
+		return &rosterpb.AppHealth{Handler: &rosterpb.AppHealth_Session{Session: &rosterpb.Session{}}}
 	default:
 		return nil
 	}
@@ -144,6 +149,8 @@ func healthFromWire(w *rosterpb.AppHealth) AppHealth {
 		h.Handler, h.Port = TCPSocket, handler.TcpSocket.GetPort()
 	case *rosterpb.AppHealth_Grpc:
 		h.Handler, h.Service, h.Port = GRPC, handler.Grpc.GetService(), handler.Grpc.GetPort()
+	case *rosterpb.AppHealth_Session:
+		return AppHealth{Handler: Session}
 	default:
 		return AppHealth{}
 	}

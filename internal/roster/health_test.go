@@ -13,7 +13,8 @@ import (
 // Every kind of probe is kept by the wire and by the file.
 func TestAppHealthTravels(t *testing.T) {
 	for name, want := range map[string]AppHealth{
-		"none": {},
+		"none":    {},
+		"session": {Handler: Session},
 		"http": {
 			Handler:          HTTPGet,
 			Port:             8080,
@@ -84,6 +85,8 @@ func TestAppHealthInAFile(t *testing.T) {
 	for health, says := range map[string]string{
 		`{}`: "exactly one",
 		`{"httpGet":{"port":1},"grpc":{"port":1}}`:  "exactly one",
+		`{"session":{},"grpc":{"port":1}}`:          "exactly one",
+		`{"session":{"port":1}}`:                    "port",
 		`{"exec":{"command":["true"]}}`:             "exec",
 		`{"httpGet":{"port":1,"host":"192.0.2.1"}}`: "host",
 		`{"tcpSocket":{}}`: "port 0: must be between 1 " +

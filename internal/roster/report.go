@@ -35,10 +35,10 @@ const (
 // Why an agent's process is no candidate, spelled as in the API. A reason that the reader does not
 // know comes from a newer agent; an older one gives none.
 const (
-	NotCandidateUnhealthy     = "Unhealthy"     // its app is unhealthy
-	NotCandidateSessionClosed = "SessionClosed" // its app had a session, and has none any more
-	NotCandidatePriorityZero  = "PriorityZero"  // the roster gives it priority 0
-	NotCandidateLeaving       = "Leaving"       // it is about to end, on purpose
+	NotCandidateUnhealthy    = "Unhealthy"    // its app is unhealthy
+	NotCandidateNoSession    = "NoSession"    // its app has none, though it had one, or the group wants one
+	NotCandidatePriorityZero = "PriorityZero" // the roster gives it priority 0
+	NotCandidateLeaving      = "Leaving"      // it is about to end, on purpose
 	// it reached no majority, or stood still or was restarted as the leaseholder, and waits some
 	// seconds at most
 	NotCandidateResting = "Resting"

@@ -27,7 +27,7 @@ func TestAppHealth(t *testing.T) {
 		change(h)
 		return h
 	}
-	const exactlyOne = "spec.appHealth must set exactly one of httpGet, tcpSocket and grpc"
+	const exactlyOne = "spec.appHealth must set exactly one of httpGet, tcpSocket, grpc and session"
 	const badPath = "path must start with / and be a valid URL path: percent-encode spaces and non-ASCII characters (a space is %20)"
 	for name, test := range map[string]struct {
 		health  *podestav1.AppHealth
@@ -39,6 +39,8 @@ func TestAppHealth(t *testing.T) {
 		"grpc":                        {&podestav1.AppHealth{GRPC: &podestav1.GRPCAction{Port: 1}}, ""},
 		"grpc with a service":         {grpc("shop.v1.Orders"), ""},
 		"grpc with an empty service":  {grpc(""), ""},
+		"session":                     {&podestav1.AppHealth{Session: &podestav1.SessionAction{}}, ""},
+		"a session and a probe":       {tcp(func(h *podestav1.AppHealth) { h.Session = &podestav1.SessionAction{} }), exactlyOne},
 		"nothing":                     {&podestav1.AppHealth{}, exactlyOne},
 		"nothing but a period":        {&podestav1.AppHealth{PeriodSeconds: 2}, exactlyOne},
 		"two of them":                 {tcp(func(h *podestav1.AppHealth) { h.GRPC = &podestav1.GRPCAction{Port: 1} }), exactlyOne},

@@ -28,11 +28,11 @@ func TestWithdrawnProcessesAreNamed(t *testing.T) {
 		})
 	}
 	withdraw(0, "AReasonOfANewerAgent")
-	withdraw(1, roster.NotCandidateSessionClosed)
+	withdraw(1, roster.NotCandidateNoSession)
 	withdraw(2, roster.NotCandidateUnhealthy)
 	seen := sees(t, namespace, "two that have withdrawn", func(g *v1.ElectionGroup) bool {
 		rows := g.Status.Processes
-		return rows[0].NotCandidate == "" && rows[1].NotCandidate == v1.NotCandidateSessionClosed &&
+		return rows[0].NotCandidate == "" && rows[1].NotCandidate == v1.NotCandidateNoSession &&
 			rows[2].NotCandidate == v1.NotCandidateUnhealthy
 	})
 	if g := seen[len(seen)-1]; noCandidate("")(g) {
@@ -40,8 +40,8 @@ func TestWithdrawnProcessesAreNamed(t *testing.T) {
 	}
 	withdraw(0, roster.NotCandidateUnhealthy)
 	sees(t, namespace, "what to do", noCandidate("no process that reports is a candidate: scheduler-0 "+
-		"(Unhealthy), scheduler-1 (SessionClosed), scheduler-2 (Unhealthy). To have one elected, mend the "+
-		"unhealthy apps, or their health check; or have the apps open their sessions with the agent again"))
+		"(Unhealthy), scheduler-1 (NoSession), scheduler-2 (Unhealthy). To have one elected, mend the "+
+		"unhealthy apps, or their health check; or have the apps open their sessions with their agents"))
 	p[0].Stop()
 	seen = sees(t, namespace, "one that is not connected", func(g *v1.ElectionGroup) bool {
 		return !*g.Status.Processes[0].Connected && g.Status.Processes[0].NotCandidate == ""

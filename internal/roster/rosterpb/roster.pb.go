@@ -1242,8 +1242,8 @@ func (x *Roster) GetLeaseMinimumMilliseconds() int32 {
 	return 0
 }
 
-// AppHealth describes how each agent probes the app in its own pod. It has no host, and must never
-// get one: nobody may make agents send requests elsewhere.
+// AppHealth describes how each agent sees whether the app in its own pod works. It has no host, and
+// must never get one: nobody may make agents send requests elsewhere.
 type AppHealth struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Handler:
@@ -1251,6 +1251,7 @@ type AppHealth struct {
 	//	*AppHealth_HttpGet
 	//	*AppHealth_TcpSocket
 	//	*AppHealth_Grpc
+	//	*AppHealth_Session
 	Handler             isAppHealth_Handler `protobuf_oneof:"handler"`
 	PeriodMilliseconds  int32               `protobuf:"varint,4,opt,name=period_milliseconds,json=periodMilliseconds,proto3" json:"period_milliseconds,omitempty"`    // time between two probes
 	TimeoutMilliseconds int32               `protobuf:"varint,5,opt,name=timeout_milliseconds,json=timeoutMilliseconds,proto3" json:"timeout_milliseconds,omitempty"` // how long the app may take to answer
@@ -1324,6 +1325,15 @@ func (x *AppHealth) GetGrpc() *GRPCHealth {
 	return nil
 }
 
+func (x *AppHealth) GetSession() *Session {
+	if x != nil {
+		if x, ok := x.Handler.(*AppHealth_Session); ok {
+			return x.Session
+		}
+	}
+	return nil
+}
+
 func (x *AppHealth) GetPeriodMilliseconds() int32 {
 	if x != nil {
 		return x.PeriodMilliseconds
@@ -1368,11 +1378,54 @@ type AppHealth_Grpc struct {
 	Grpc *GRPCHealth `protobuf:"bytes,3,opt,name=grpc,proto3,oneof"`
 }
 
+type AppHealth_Session struct {
+	Session *Session `protobuf:"bytes,8,opt,name=session,proto3,oneof"` // then what follows does not count
+}
+
 func (*AppHealth_HttpGet) isAppHealth_Handler() {}
 
 func (*AppHealth_TcpSocket) isAppHealth_Handler() {}
 
 func (*AppHealth_Grpc) isAppHealth_Handler() {}
+
+func (*AppHealth_Session) isAppHealth_Handler() {}
+
+// Session: the app has a session with the agent.
+type Session struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Session) Reset() {
+	*x = Session{}
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Session) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Session) ProtoMessage() {}
+
+func (x *Session) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Session.ProtoReflect.Descriptor instead.
+func (*Session) Descriptor() ([]byte, []int) {
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{17}
+}
 
 // HTTPGet: a status below 400 means healthy.
 type HTTPGet struct {
@@ -1385,7 +1438,7 @@ type HTTPGet struct {
 
 func (x *HTTPGet) Reset() {
 	*x = HTTPGet{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[17]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1397,7 +1450,7 @@ func (x *HTTPGet) String() string {
 func (*HTTPGet) ProtoMessage() {}
 
 func (x *HTTPGet) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[17]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1410,7 +1463,7 @@ func (x *HTTPGet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HTTPGet.ProtoReflect.Descriptor instead.
 func (*HTTPGet) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{17}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *HTTPGet) GetPort() int32 {
@@ -1437,7 +1490,7 @@ type TCPSocket struct {
 
 func (x *TCPSocket) Reset() {
 	*x = TCPSocket{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[18]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1449,7 +1502,7 @@ func (x *TCPSocket) String() string {
 func (*TCPSocket) ProtoMessage() {}
 
 func (x *TCPSocket) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[18]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1462,7 +1515,7 @@ func (x *TCPSocket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TCPSocket.ProtoReflect.Descriptor instead.
 func (*TCPSocket) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{18}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *TCPSocket) GetPort() int32 {
@@ -1483,7 +1536,7 @@ type GRPCHealth struct {
 
 func (x *GRPCHealth) Reset() {
 	*x = GRPCHealth{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[19]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1495,7 +1548,7 @@ func (x *GRPCHealth) String() string {
 func (*GRPCHealth) ProtoMessage() {}
 
 func (x *GRPCHealth) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[19]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1508,7 +1561,7 @@ func (x *GRPCHealth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GRPCHealth.ProtoReflect.Descriptor instead.
 func (*GRPCHealth) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{19}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GRPCHealth) GetPort() int32 {
@@ -1539,7 +1592,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[20]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1551,7 +1604,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[20]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1564,7 +1617,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{20}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Process) GetName() string {
@@ -1634,7 +1687,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[21]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1646,7 +1699,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[21]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1659,7 +1712,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{21}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Report) GetStateId() string {
@@ -1778,7 +1831,7 @@ type Row struct {
 
 func (x *Row) Reset() {
 	*x = Row{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[22]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1790,7 +1843,7 @@ func (x *Row) String() string {
 func (*Row) ProtoMessage() {}
 
 func (x *Row) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[22]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1803,7 +1856,7 @@ func (x *Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Row.ProtoReflect.Descriptor instead.
 func (*Row) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{22}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Row) GetName() string {
@@ -1841,7 +1894,7 @@ type Election struct {
 
 func (x *Election) Reset() {
 	*x = Election{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[23]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1853,7 +1906,7 @@ func (x *Election) String() string {
 func (*Election) ProtoMessage() {}
 
 func (x *Election) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[23]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1866,7 +1919,7 @@ func (x *Election) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Election.ProtoReflect.Descriptor instead.
 func (*Election) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{23}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Election) GetDecision() string {
@@ -2005,17 +2058,19 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"app_health\x18\r \x01(\v2\x1c.podesta.roster.v1.AppHealthR\tappHealth\x12<\n" +
 	"\x1alongest_lease_milliseconds\x18\x0e \x01(\x05R\x18longestLeaseMilliseconds\x12\x14\n" +
 	"\x05rules\x18\x0f \x01(\x05R\x05rules\x12<\n" +
-	"\x1alease_minimum_milliseconds\x18\x10 \x01(\x05R\x18leaseMinimumMilliseconds\"\x81\x03\n" +
+	"\x1alease_minimum_milliseconds\x18\x10 \x01(\x05R\x18leaseMinimumMilliseconds\"\xb9\x03\n" +
 	"\tAppHealth\x127\n" +
 	"\bhttp_get\x18\x01 \x01(\v2\x1a.podesta.roster.v1.HTTPGetH\x00R\ahttpGet\x12=\n" +
 	"\n" +
 	"tcp_socket\x18\x02 \x01(\v2\x1c.podesta.roster.v1.TCPSocketH\x00R\ttcpSocket\x123\n" +
-	"\x04grpc\x18\x03 \x01(\v2\x1d.podesta.roster.v1.GRPCHealthH\x00R\x04grpc\x12/\n" +
+	"\x04grpc\x18\x03 \x01(\v2\x1d.podesta.roster.v1.GRPCHealthH\x00R\x04grpc\x126\n" +
+	"\asession\x18\b \x01(\v2\x1a.podesta.roster.v1.SessionH\x00R\asession\x12/\n" +
 	"\x13period_milliseconds\x18\x04 \x01(\x05R\x12periodMilliseconds\x121\n" +
 	"\x14timeout_milliseconds\x18\x05 \x01(\x05R\x13timeoutMilliseconds\x12+\n" +
 	"\x11failure_threshold\x18\x06 \x01(\x05R\x10failureThreshold\x12+\n" +
 	"\x11success_threshold\x18\a \x01(\x05R\x10successThresholdB\t\n" +
-	"\ahandler\"1\n" +
+	"\ahandler\"\t\n" +
+	"\aSession\"1\n" +
 	"\aHTTPGet\x12\x12\n" +
 	"\x04port\x18\x01 \x01(\x05R\x04port\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\"\x1f\n" +
@@ -2079,7 +2134,7 @@ func file_internal_roster_rosterpb_roster_proto_rawDescGZIP() []byte {
 }
 
 var file_internal_roster_rosterpb_roster_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_internal_roster_rosterpb_roster_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_internal_roster_rosterpb_roster_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_internal_roster_rosterpb_roster_proto_goTypes = []any{
 	(Refusal_Code)(0),    // 0: podesta.roster.v1.Refusal.Code
 	(*ToManager)(nil),    // 1: podesta.roster.v1.ToManager
@@ -2099,18 +2154,19 @@ var file_internal_roster_rosterpb_roster_proto_goTypes = []any{
 	(*Gone)(nil),         // 15: podesta.roster.v1.Gone
 	(*Roster)(nil),       // 16: podesta.roster.v1.Roster
 	(*AppHealth)(nil),    // 17: podesta.roster.v1.AppHealth
-	(*HTTPGet)(nil),      // 18: podesta.roster.v1.HTTPGet
-	(*TCPSocket)(nil),    // 19: podesta.roster.v1.TCPSocket
-	(*GRPCHealth)(nil),   // 20: podesta.roster.v1.GRPCHealth
-	(*Process)(nil),      // 21: podesta.roster.v1.Process
-	(*Report)(nil),       // 22: podesta.roster.v1.Report
-	(*Row)(nil),          // 23: podesta.roster.v1.Row
-	(*Election)(nil),     // 24: podesta.roster.v1.Election
+	(*Session)(nil),      // 18: podesta.roster.v1.Session
+	(*HTTPGet)(nil),      // 19: podesta.roster.v1.HTTPGet
+	(*TCPSocket)(nil),    // 20: podesta.roster.v1.TCPSocket
+	(*GRPCHealth)(nil),   // 21: podesta.roster.v1.GRPCHealth
+	(*Process)(nil),      // 22: podesta.roster.v1.Process
+	(*Report)(nil),       // 23: podesta.roster.v1.Report
+	(*Row)(nil),          // 24: podesta.roster.v1.Row
+	(*Election)(nil),     // 25: podesta.roster.v1.Election
 }
 var file_internal_roster_rosterpb_roster_proto_depIdxs = []int32{
 	4,  // 0: podesta.roster.v1.ToManager.join:type_name -> podesta.roster.v1.JoinRequest
 	6,  // 1: podesta.roster.v1.ToManager.follow:type_name -> podesta.roster.v1.Follow
-	22, // 2: podesta.roster.v1.ToManager.report:type_name -> podesta.roster.v1.Report
+	23, // 2: podesta.roster.v1.ToManager.report:type_name -> podesta.roster.v1.Report
 	7,  // 3: podesta.roster.v1.ToManager.held:type_name -> podesta.roster.v1.Held
 	9,  // 4: podesta.roster.v1.ToManager.ping:type_name -> podesta.roster.v1.Ping
 	4,  // 5: podesta.roster.v1.ByStranger.join:type_name -> podesta.roster.v1.JoinRequest
@@ -2125,18 +2181,19 @@ var file_internal_roster_rosterpb_roster_proto_depIdxs = []int32{
 	0,  // 14: podesta.roster.v1.Refusal.code:type_name -> podesta.roster.v1.Refusal.Code
 	15, // 15: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
 	13, // 16: podesta.roster.v1.Update.show:type_name -> podesta.roster.v1.ShowRequest
-	21, // 17: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
+	22, // 17: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
 	17, // 18: podesta.roster.v1.Roster.app_health:type_name -> podesta.roster.v1.AppHealth
-	18, // 19: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
-	19, // 20: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
-	20, // 21: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
-	23, // 22: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
-	24, // 23: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	19, // 19: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
+	20, // 20: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
+	21, // 21: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
+	18, // 22: podesta.roster.v1.AppHealth.session:type_name -> podesta.roster.v1.Session
+	24, // 23: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
+	25, // 24: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
+	25, // [25:25] is the sub-list for method output_type
+	25, // [25:25] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_internal_roster_rosterpb_roster_proto_init() }
@@ -2172,6 +2229,7 @@ func file_internal_roster_rosterpb_roster_proto_init() {
 		(*AppHealth_HttpGet)(nil),
 		(*AppHealth_TcpSocket)(nil),
 		(*AppHealth_Grpc)(nil),
+		(*AppHealth_Session)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -2179,7 +2237,7 @@ func file_internal_roster_rosterpb_roster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_roster_rosterpb_roster_proto_rawDesc), len(file_internal_roster_rosterpb_roster_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

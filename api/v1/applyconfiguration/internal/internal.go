@@ -44,6 +44,9 @@ var schemaYAML = typed.YAMLObject(`types:
       type:
         scalar: numeric
       default: 1
+    - name: session
+      type:
+        namedType: com.github.podesta-dev.podesta.api.v1.SessionAction
     - name: successThreshold
       type:
         scalar: numeric
@@ -387,6 +390,18 @@ var schemaYAML = typed.YAMLObject(`types:
         namedType: com.github.podesta-dev.podesta.api.v1.StepDownStatus
 - name: com.github.podesta-dev.podesta.api.v1.Safety
   scalar: string
+- name: com.github.podesta-dev.podesta.api.v1.SessionAction
+  map:
+    elementType:
+      scalar: untyped
+      list:
+        elementType:
+          namedType: __untyped_atomic_
+        elementRelationship: atomic
+      map:
+        elementType:
+          namedType: __untyped_deduced_
+        elementRelationship: separable
 - name: com.github.podesta-dev.podesta.api.v1.SetBackStatus
   map:
     fields:

@@ -2,12 +2,17 @@
 
 package v1
 
+import (
+	apiv1 "github.com/podesta-dev/podesta/api/v1"
+)
+
 // AppHealthApplyConfiguration represents a declarative configuration of the AppHealth type for use
 // with apply.
 //
-// AppHealth configures how each agent probes the app in its own pod. The fields mean the same as
-// those of a container's probe. There is no host field: an agent probes 127.0.0.1 in its own pod,
-// so a user who may edit the group cannot make agents connect to other hosts.
+// AppHealth configures how each agent sees whether the app in its own pod works: by probes, or by
+// the session that the app keeps with it. The fields mean the same as those of a container's probe.
+// There is no host field: an agent probes 127.0.0.1 in its own pod, so a user who may edit the
+// group cannot make agents connect to other hosts.
 type AppHealthApplyConfiguration struct {
 	// httpGet probes the app by HTTP. A status of 200 to 399 means healthy. Redirects are followed
 	// within the same port only.
@@ -16,6 +21,10 @@ type AppHealthApplyConfiguration struct {
 	TCPSocket *TCPSocketActionApplyConfiguration `json:"tcpSocket,omitempty"`
 	// grpc uses the gRPC health checking protocol, without TLS. SERVING means healthy.
 	GRPC *GRPCActionApplyConfiguration `json:"grpc,omitempty"`
+	// session needs no probe: an app that has a session with its agent is healthy, from the instant
+	// at which it opens one. It is for apps that keep one, as operators with client/kubernetes do. The
+	// fields below do not count with it.
+	Session *apiv1.SessionAction `json:"session,omitempty"`
 	// periodSeconds is the time between two probes.
 	PeriodSeconds *int32 `json:"periodSeconds,omitempty"`
 	// timeoutSeconds is how long the app may take to answer a probe.
@@ -55,6 +64,14 @@ func (b *AppHealthApplyConfiguration) WithTCPSocket(value *TCPSocketActionApplyC
 // If called multiple times, the GRPC field is set to the value of the last call.
 func (b *AppHealthApplyConfiguration) WithGRPC(value *GRPCActionApplyConfiguration) *AppHealthApplyConfiguration {
 	b.GRPC = value
+	return b
+}
+
+// WithSession sets the Session field in the declarative configuration to the given value
+// and returns the receiver, so that objects can be built by chaining "With" function invocations.
+// If called multiple times, the Session field is set to the value of the last call.
+func (b *AppHealthApplyConfiguration) WithSession(value apiv1.SessionAction) *AppHealthApplyConfiguration {
+	b.Session = &value
 	return b
 }
 
