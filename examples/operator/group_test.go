@@ -18,11 +18,11 @@ type replica struct {
 	ended    chan error // the operator has
 }
 
-// startAgents starts the agents of replicas p1 to p3 of a Guarded group. Their operators are not
-// started.
+// startAgents starts the agents of replicas p1 to p3 of a Guarded group, with the app health that the
+// guide has for operators. Their operators are not started.
 func startAgents(t *testing.T) map[string]*replica {
 	t.Helper()
-	g, err := group.New(t.Context(), t.TempDir(), "p1", "p2", "p3")
+	g, err := group.NewOfSessions(t.Context(), t.TempDir(), "p1", "p2", "p3")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,8 +104,12 @@ func startAPI(t *testing.T) (q *question, kubeconfig string) {
 func TestTheOperatorFailsOver(t *testing.T) {
 	q, kubeconfig := startAPI(t)
 	replicas := startAgents(t)
-	for _, r := range replicas {
-		r.begin(t, kubeconfig, byPodesta, "")
+	replicas["p1"].begin(t, kubeconfig, byPodesta, "")
+	if early := q.ask(); early.by != "p1" { // the others have higher priorities, and have not begun
+		t.Errorf("%+v answers, and only p1 has begun", early)
+	}
+	for _, name := range []string{"p2", "p3"} {
+		replicas[name].begin(t, kubeconfig, byPodesta, "")
 	}
 
 	first := q.ask()

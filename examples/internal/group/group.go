@@ -39,6 +39,18 @@ type Group struct {
 
 // New prepares a group with members of these names. Keys, state directories and logs are in dir.
 func New(ctx context.Context, dir string, names ...string) (*Group, error) {
+	return newGroup(ctx, dir, nil, names)
+}
+
+// NewOfSessions prepares a group as New does. Only those of its members are candidates whose app has
+// a session.
+func NewOfSessions(ctx context.Context, dir string, names ...string) (*Group, error) {
+	return newGroup(ctx, dir, map[string]any{"session": map[string]any{}}, names)
+}
+
+func newGroup(
+	ctx context.Context, dir string, appHealth map[string]any, names []string,
+) (*Group, error) {
 	agent, err := program(ctx, dir)
 	if err != nil {
 		return nil, err
@@ -53,7 +65,7 @@ func New(ctx context.Context, dir string, names ...string) (*Group, error) {
 		}
 		g.Members = append(g.Members, m)
 	}
-	return g, g.prepare(ctx)
+	return g, g.prepare(ctx, appHealth)
 }
 
 var networks atomic.Uint32
@@ -85,7 +97,7 @@ func program(ctx context.Context, dir string) (string, error) {
 }
 
 // prepare makes the state directories, the roster that names them, and the keys.
-func (g *Group) prepare(ctx context.Context) error {
+func (g *Group) prepare(ctx context.Context, appHealth map[string]any) error {
 	var processes []map[string]any
 	for i, m := range g.Members {
 		id, err := output(ctx, g.agent, "init", "--state-dir", m.stateDir())
@@ -111,6 +123,7 @@ func (g *Group) prepare(ctx context.Context) error {
 		"timeoutMilliseconds":   Lease.Milliseconds() / 2,
 		"leaseMilliseconds":     Lease.Milliseconds(),
 		"preemption":            map[string]any{"policy": "Never"},
+		"appHealth":             appHealth,
 		"processes":             processes,
 	})
 	if err != nil {
