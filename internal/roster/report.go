@@ -36,7 +36,7 @@ const (
 // know comes from a newer agent; an older one gives none.
 const (
 	NotCandidateUnhealthy    = "Unhealthy"    // its app is unhealthy
-	NotCandidateNoSession    = "NoSession"    // its app has none, though it had one, or the group wants one
+	NotCandidateNoSession    = "NoSession"    // its app has none, and had one or is to have one
 	NotCandidatePriorityZero = "PriorityZero" // the roster gives it priority 0
 	NotCandidateLeaving      = "Leaving"      // it is about to end, on purpose
 	// it reached no majority, or stood still or was restarted as the leaseholder, and waits some

@@ -42,8 +42,8 @@ func New(ctx context.Context, dir string, names ...string) (*Group, error) {
 	return newGroup(ctx, dir, nil, names)
 }
 
-// NewOfSessions prepares a group as New does. Only those of its members are candidates whose app has
-// a session.
+// NewOfSessions prepares a group as New does. Only those of its members are candidates whose app
+// has a session.
 func NewOfSessions(ctx context.Context, dir string, names ...string) (*Group, error) {
 	return newGroup(ctx, dir, map[string]any{"session": map[string]any{}}, names)
 }
