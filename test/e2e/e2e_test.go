@@ -20,6 +20,7 @@ func TestSideBySide(t *testing.T) {
 	for name, story := range map[string]func(*testing.T){
 		"KilledCoordinators":    killedCoordinators,
 		"AppGoesIll":            appGoesIll,
+		"AppsHaveNotBegun":      appsHaveNotBegun,
 		"GuardedGrowAndShrink":  guardedGrowAndShrink,
 		"GuardedRollingRestart": guardedRollingRestart,
 	} {
