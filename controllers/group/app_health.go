@@ -14,9 +14,6 @@ func appHealthOf(spec *v1.AppHealth) roster.AppHealth {
 	if spec == nil {
 		return roster.AppHealth{}
 	}
-	if spec.Session != nil {
-		return roster.AppHealth{Handler: roster.Session}
-	}
 	h := roster.AppHealth{
 		Period:           seconds(spec.PeriodSeconds),
 		Timeout:          seconds(spec.TimeoutSeconds),
@@ -30,6 +27,8 @@ func appHealthOf(spec *v1.AppHealth) roster.AppHealth {
 		h.Handler, h.Port = roster.TCPSocket, spec.TCPSocket.Port
 	case spec.GRPC != nil:
 		h.Handler, h.Port, h.Service = roster.GRPC, spec.GRPC.Port, ptr.Deref(spec.GRPC.Service, "")
+	case spec.Session != nil:
+		return roster.AppHealth{Handler: roster.Session}
 	default: // a newer definition may know another one
 		return roster.AppHealth{}
 	}

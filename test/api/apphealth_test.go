@@ -27,6 +27,7 @@ func TestAppHealth(t *testing.T) {
 		change(h)
 		return h
 	}
+	keepSession := func(h *podestav1.AppHealth) { h.Session = &podestav1.SessionAction{} }
 	const exactlyOne = "spec.appHealth must set exactly one of httpGet, tcpSocket, grpc and session"
 	const badPath = "path must start with / and be a valid URL path: percent-encode spaces and non-ASCII characters (a space is %20)"
 	for name, test := range map[string]struct {
@@ -40,7 +41,7 @@ func TestAppHealth(t *testing.T) {
 		"grpc with a service":         {grpc("shop.v1.Orders"), ""},
 		"grpc with an empty service":  {grpc(""), ""},
 		"session":                     {&podestav1.AppHealth{Session: &podestav1.SessionAction{}}, ""},
-		"a session and a probe":       {tcp(func(h *podestav1.AppHealth) { h.Session = &podestav1.SessionAction{} }), exactlyOne},
+		"a session and a probe":       {tcp(keepSession), exactlyOne},
 		"nothing":                     {&podestav1.AppHealth{}, exactlyOne},
 		"nothing but a period":        {&podestav1.AppHealth{PeriodSeconds: 2}, exactlyOne},
 		"two of them":                 {tcp(func(h *podestav1.AppHealth) { h.GRPC = &podestav1.GRPCAction{Port: 1} }), exactlyOne},

@@ -117,7 +117,8 @@ func TestWithAddresses(t *testing.T) {
 		t.Errorf("%v, want the one between pods that have addresses", got)
 	}
 	r := &runner{}
-	if _, err := r.cut(t.Context(), []backend.Drop{{From: from, To: young}}, time.Hour); !errors.Is(err, backend.ErrMissed) {
+	_, err := r.cut(t.Context(), []backend.Drop{{From: from, To: young}}, time.Hour)
+	if !errors.Is(err, backend.ErrMissed) {
 		t.Errorf("%v: a cut of nothing hits nothing", err)
 	}
 }
@@ -137,7 +138,8 @@ func TestStrikeIsOver(t *testing.T) {
 		"it could not be made":      {missedIfGone(failed), false, failed},
 	} {
 		s := &strike{}
-		if got := s.over(c.err); !errors.Is(got, c.want) || (got == nil) != (c.want == nil) || s.missed != c.missed || s.until == 0 {
+		got := s.over(c.err)
+		if !errors.Is(got, c.want) || (got == nil) != (c.want == nil) || s.missed != c.missed || s.until == 0 {
 			t.Errorf("%s: %v, missed %v", name, got, s.missed)
 		}
 	}

@@ -132,8 +132,8 @@ func appsHaveNotBegun(t *testing.T) {
 	defer app.Body.Close()
 	g.agree("scheduler-2")
 	begun := g.holds("scheduler-2", before.Status.Coordinator.Epoch)
-	if begun.Status.Roster.Generation != before.Status.Roster.Generation {
-		t.Errorf("an edit of the apps' health made generation %d of %d", begun.Status.Roster.Generation, before.Status.Roster.Generation)
+	if now, was := begun.Status.Roster.Generation, before.Status.Roster.Generation; now != was {
+		t.Errorf("an edit of the apps' health made generation %d of %d", now, was)
 	}
 	g.edit(func(s *v1.ElectionGroupSpec) { s.AppHealth = nil })
 	g.agree("scheduler-4")
