@@ -27,7 +27,7 @@ func lasting() time.Duration {
 }
 
 // harass strikes leaders with one of the faults at a time, until the context ends. Just before that
-// it calls before with its name. A member that has ended is started again at once.
+// it calls before, with the leader's name. A member that has ended is started again at once.
 func (t *team) harass(ctx context.Context, faults []fault, before func(leader string)) {
 	for ctx.Err() == nil {
 		changed := t.book.Changed()

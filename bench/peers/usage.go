@@ -44,7 +44,7 @@ func (u *usage) again(group int) {
 		if s.group != group {
 			continue
 		}
-		if now, err := readStat(s.pid); err == nil && now.process() == process {
+		if now, err := readStat(strconv.Itoa(s.pid)); err == nil && now.process() == process {
 			u.used[process] = now
 		}
 	}
@@ -63,15 +63,14 @@ func (u *usage) total() time.Duration {
 
 // stat is what /proc tells of a process.
 type stat struct {
-	pid, start, name string
-	number           int // pid
-	zombie           bool
-	group            int
-	ticks            int
+	pid, group  int
+	start, name string
+	zombie      bool
+	ticks       int
 }
 
 // process tells it from another one that has had the same id.
-func (s stat) process() string { return s.pid + "@" + s.start }
+func (s stat) process() string { return fmt.Sprint(s.pid, "@", s.start) }
 
 // stats are those of all processes.
 func stats() (all []stat) {
@@ -90,7 +89,7 @@ func stats() (all []stat) {
 			continue // it has ended
 		}
 		if s.zombie && s.name == "strace" { // nobody else waits for one that has left its member
-			_, _ = syscall.Wait4(s.number, nil, syscall.WNOHANG, nil)
+			_, _ = syscall.Wait4(s.pid, nil, syscall.WNOHANG, nil)
 			continue
 		}
 		all = append(all, s)
@@ -121,12 +120,11 @@ func parseStat(text string) (s stat, err error) {
 		}
 	}
 	return stat{
-		pid:    pid,
+		pid:    numbers[0],
+		group:  numbers[1],
 		start:  fields[19],
 		name:   name,
-		number: numbers[0],
 		zombie: fields[0] == "Z",
-		group:  numbers[1],
 		ticks:  numbers[2] + numbers[3],
 	}, nil
 }

@@ -10,7 +10,7 @@ import (
 func TestParseStat(t *testing.T) {
 	const text = "4242 (a) b (c) S 1 4200 4200 0 -1 4194560 99 0 0 0 120 34 0 0 20 0 9 0 777 1234 55"
 	got, err := parseStat(text)
-	want := stat{pid: "4242", start: "777", name: "a) b (c", number: 4242, group: 4200, ticks: 154}
+	want := stat{pid: 4242, group: 4200, start: "777", name: "a) b (c", ticks: 154}
 	if err != nil || got != want {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}

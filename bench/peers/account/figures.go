@@ -72,8 +72,8 @@ func (f *Figures) add(fault string, took time.Duration) {
 	f.ByFault[fault] = append(f.ByFault[fault], took)
 }
 
-// aftermath is for how long that which becomes of a member that was stopped, or cut off, and leads
-// when it is back, is caused by the fault: the others may be about to elect, or have a higher term.
+// aftermath is how long a fault goes on to count after the member that it struck is back, and leads
+// still: the others may be about to elect, or have a higher term.
 const aftermath = 2 * time.Second
 
 // judge goes through the entries.
@@ -90,8 +90,8 @@ type judge struct {
 	last    string            // who has begun to lead last
 	struck  bool              // a fault has struck that one since, while it led
 	killed  register.Instant  // the fault that has left nobody leading; 0: none has
-	back    Entry             // of the member that it struck, which leads still; At 0: none does
 	fault   string            // and its name
+	back    Entry             // of the member that it struck, which leads still; At 0: none does
 }
 
 func (j *judge) take(e Entry) {

@@ -1,6 +1,6 @@
 // Package lateness notices when something that all systems rely on was late: the machine itself, or
-// the ways between members, which the driver stands for. A lease that is shorter than that is lost
-// by no fault of the system that is measured.
+// the ways between members. A lease that is shorter than that is lost by no fault of the system
+// that is measured.
 package lateness
 
 import (

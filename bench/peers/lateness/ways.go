@@ -54,13 +54,10 @@ func WatchWays(ctx context.Context) (_ *Ways, err error) {
 
 // send sends, again and again, the instant at which that was to be.
 func (w *Ways) send(ctx context.Context) {
-	beat := time.NewTimer(probe)
-	defer beat.Stop()
 	for ctx.Err() == nil {
 		due := register.Now().Add(probe)
-		beat.Reset(probe)
 		select {
-		case <-beat.C:
+		case <-time.After(probe):
 		case <-ctx.Done():
 		}
 		if binary.Write(w.from, binary.BigEndian, due) != nil {

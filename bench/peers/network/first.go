@@ -27,27 +27,25 @@ func goFirst() error {
 			if err != nil {
 				return err
 			}
-			first, err := isFirst(id)
-			if err != nil || first {
-				if err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
-					return err
-				}
-				continue
-			}
-			all = false
-			if err := unix.SchedSetAttr(id, &unix.SchedAttr{
-				Size:     unix.SizeofSchedAttr,
-				Policy:   unix.SCHED_FIFO,
-				Priority: priority,
-			}, 0); err != nil && !errors.Is(err, unix.ESRCH) {
+			changed, err := putFirst(id)
+			if err != nil && !errors.Is(err, unix.ESRCH) { // it has ended
 				return err
 			}
+			all = all && !changed
 		}
 	}
 	return nil
 }
 
-func isFirst(thread int) (bool, error) {
+// putFirst has a thread go first, unless it does already.
+func putFirst(thread int) (changed bool, err error) {
 	attr, err := unix.SchedGetAttr(thread, 0)
-	return err == nil && attr.Policy == unix.SCHED_FIFO, err
+	if err != nil || attr.Policy == unix.SCHED_FIFO {
+		return false, err
+	}
+	return true, unix.SchedSetAttr(thread, &unix.SchedAttr{
+		Size:     unix.SizeofSchedAttr,
+		Policy:   unix.SCHED_FIFO,
+		Priority: priority,
+	}, 0)
 }

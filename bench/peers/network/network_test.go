@@ -3,14 +3,22 @@ package network
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"runtime"
+	"slices"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/podesta-dev/podesta/bench/peers/lateness"
 	"github.com/podesta-dev/podesta/bench/peers/proxy"
+	"github.com/podesta-dev/podesta/bench/peers/proxy/echo"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
@@ -36,29 +44,6 @@ func begin(t *testing.T) *Network {
 	return n
 }
 
-// echo is a server that sends back what it gets; it returns its address.
-func echo(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				_, _ = io.Copy(c, c)
-			}()
-		}
-	}()
-	return l.Addr().String()
-}
-
 // comesBack reports whether a text comes back over a way.
 func comesBack(t *testing.T, c net.Conn, text string, within time.Duration) bool {
 	t.Helper()
@@ -81,7 +66,7 @@ func arrives(t *testing.T, c net.Conn, text string, within time.Duration) bool {
 
 // A cut is of the ways that it names, and what it has held back arrives when it is mended.
 func TestWays(t *testing.T) {
-	n, target := begin(t), echo(t)
+	n, target := begin(t), echo.Start(t)
 	var ways [2]Way
 	var ends [2]net.Conn
 	for i := range ways {
@@ -115,18 +100,57 @@ func TestWays(t *testing.T) {
 	if _, err := n.Way("nowhere", proxy.Weather{Jitter: time.Second}); err != nil {
 		t.Errorf("a target is dialled when somebody calls: %v", err)
 	}
-	if _, err := n.Late(0, register.Now()); err != nil {
-		t.Error(err)
+}
+
+// A network that stood still tells that messages were late, and only of the span that it is asked
+// about.
+func TestLateMessagesAreTold(t *testing.T) {
+	begun := register.Now()
+	n := begin(t)
+	if err := n.process.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(5 * lateness.Least)
+	if err := n.process.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		all, err := n.Late(begun, register.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if slices.ContainsFunc(all, func(l lateness.Late) bool { return l.Length() >= 3*lateness.Least }) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("told: %v", all)
+		}
+		<-time.After(time.Millisecond)
+	}
+	if before, err := n.Late(0, begun); err != nil || len(before) > 0 {
+		t.Errorf("told of the time before it began: %v, %v", before, err)
 	}
 }
 
-// Threads that are made later go first, too.
-func TestGoesFirst(t *testing.T) {
-	n := begin(t)
-	if first, err := isFirst(n.process.Process.Pid); err != nil || !first {
-		t.Skip("it may not:", err)
+// mayGoFirst skips the test where the kernel does not let a thread of this user go first.
+func mayGoFirst(t *testing.T) {
+	t.Helper()
+	tried := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and ends with this goroutine
+		_, err := putFirst(unix.Gettid())
+		tried <- err
+	}()
+	if err := <-tried; err != nil {
+		t.Skip("no thread may:", err)
 	}
-	way, err := n.Way(echo(t), proxy.Weather{})
+}
+
+// All threads go first, those that are made later, too.
+func TestGoesFirst(t *testing.T) {
+	mayGoFirst(t)
+	n := begin(t)
+	way, err := n.Way(echo.Start(t), proxy.Weather{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,9 +160,11 @@ func TestGoesFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		comesBack(t, c, "x", 10*time.Second)
+		if !comesBack(t, c, "x", 10*time.Second) {
+			t.Error("nothing comes back")
+		}
 	}
-	threads, err := os.ReadDir("/proc/" + strconv.Itoa(n.process.Process.Pid) + "/task")
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", n.process.Process.Pid))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,8 +173,9 @@ func TestGoesFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if first, err := isFirst(id); err == nil && !first {
-			t.Errorf("thread %s does not go first", thread.Name())
+		attr, err := unix.SchedGetAttr(id, 0)
+		if err == nil && (attr.Policy != unix.SCHED_FIFO || attr.Priority != priority) { // else it has ended
+			t.Errorf("thread %d has %+v", id, attr)
 		}
 	}
 }

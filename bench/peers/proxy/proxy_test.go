@@ -10,30 +10,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-)
 
-// echo is a server that sends back what it gets; it returns its address.
-func echo(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				_, _ = io.Copy(c, c)
-			}()
-		}
-	}()
-	return l.Addr().String()
-}
+	"github.com/podesta-dev/podesta/bench/peers/proxy/echo"
+)
 
 func listen(t *testing.T, target string, w Weather) *Proxy {
 	t.Helper()
@@ -57,7 +36,8 @@ func dial(t *testing.T, p *Proxy) *net.TCPConn {
 
 // In any weather all data arrives, in order, and then its end.
 func TestCarriesAllInOrder(t *testing.T) {
-	p := listen(t, echo(t), Weather{Jitter: 2 * time.Millisecond, Stalls: 0.1, Stall: 5 * time.Millisecond})
+	weather := Weather{Jitter: 2 * time.Millisecond, Stalls: 0.1, Stall: 5 * time.Millisecond}
+	p := listen(t, echo.Start(t), weather)
 	c := dial(t, p)
 	sent := make([]byte, 1<<20)
 	for i := range sent {
@@ -81,7 +61,7 @@ func TestCarriesAllInOrder(t *testing.T) {
 
 // Over a cut nothing passes; what was held back arrives when it is mended.
 func TestCut(t *testing.T) {
-	p := listen(t, echo(t), Weather{})
+	p := listen(t, echo.Start(t), Weather{})
 	c := dial(t, p)
 	ask := func(text string) error {
 		if _, err := c.Write([]byte(text)); err != nil {
