@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +96,22 @@ func TestCutIsOfOneMember(t *testing.T) {
 	}
 	if a, b := s.address("p1", linkPort), s.address("p3", linkPort); a != "127.111.0.1:4041" || b != "127.111.0.3:4041" {
 		t.Errorf("%s, %s", a, b)
+	}
+}
+
+// Only the raft that is named after them asks for short time slices.
+func TestShortSlices(t *testing.T) {
+	for _, y := range []system{raftWith(0), raftShortSlices()} {
+		s := &site{dir: t.TempDir(), names: []string{"p1", "p2"}}
+		members, err := y.plan(t.Context(), s)
+		if err != nil || len(members) != 2 {
+			t.Fatalf("%v, %v", members, err)
+		}
+		for name, args := range members {
+			if asks := slices.Contains(args, "--short-slices"); asks != (y.name == "raft-short-slices") {
+				t.Errorf("%s: %s has %v", y.name, name, args)
+			}
+		}
 	}
 }
 

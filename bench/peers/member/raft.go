@@ -15,6 +15,7 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"github.com/podesta-dev/podesta/bench/peers/said"
+	"github.com/podesta-dev/podesta/internal/timeslice"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
@@ -30,8 +31,14 @@ func raftMember(ctx context.Context, args []string, say *said.Speaker) error {
 		"that is another one")
 	timeout := f.Duration("timeout", 0, "HeartbeatTimeout, ElectionTimeout and LeaderLeaseTimeout; "+
 		"0: the defaults")
+	short := f.Bool("short-slices", false, "ask the kernel for short time slices")
 	if err := f.Parse(args); err != nil {
 		return err
+	}
+	if *short {
+		if err := timeslice.Shortest(); err != nil {
+			return err
+		}
 	}
 	config := raftConfig(id, *timeout)
 	known, err := addresses(*members)
@@ -55,11 +62,7 @@ func raftMember(ctx context.Context, args []string, say *said.Speaker) error {
 	if err != nil {
 		return err
 	}
-	store, err := raftboltdb.NewBoltStore(filepath.Join(*dir, "raft.db"))
-	if err != nil {
-		return err
-	}
-	snapshots, err := raft.NewFileSnapshotStoreWithLogger(*dir, 1, config.Logger)
+	store, snapshots, err := stores(*dir, config.Logger)
 	if err != nil {
 		return err
 	}
@@ -89,6 +92,18 @@ func raftMember(ctx context.Context, args []string, say *said.Speaker) error {
 		return err
 	}
 	return take(ctx, r, say)
+}
+
+// stores are what raft keeps on the disk.
+func stores(
+	dir string, logger hclog.Logger,
+) (*raftboltdb.BoltStore, *raft.FileSnapshotStore, error) {
+	store, err := raftboltdb.NewBoltStore(filepath.Join(dir, "raft.db"))
+	if err != nil {
+		return nil, nil, err
+	}
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, 1, logger)
+	return store, snapshots, err
 }
 
 // raftConfig are the defaults, or one timeout for all three. A LeaderLeaseTimeout of as much as the
