@@ -102,6 +102,9 @@ peers: bin/agent ## Measure Podesta beside raft, client-go and etcd: docs/eviden
 	@go run -C bench/peers -buildvcs=true . failover --json $(PEERS)
 	@echo "peers: all systems at once under eight conditions, $(SPAN) each, with faults"
 	@go run -C bench/peers -buildvcs=true . stress --span $(SPAN) --faults SIGKILL,SIGSTOP,SIGTERM,cut --json $(PEERS)
+	@echo "peers: all systems at once, with interruptions of a moment, often and seldom, $(SPAN) each"
+	@go run -C bench/peers -buildvcs=true . stress --conditions quiet --span $(SPAN) --faults short-SIGSTOP,short-cut --json $(PEERS)
+	@go run -C bench/peers -buildvcs=true . stress --conditions quiet --span $(SPAN) --faults short-SIGSTOP,short-cut --apart 30s --json $(PEERS)
 	@go run -C bench/peers . report --json $(PEERS) --note "$$NOTE"
 
 GROUPS ?= 200

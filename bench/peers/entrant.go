@@ -45,6 +45,9 @@ func (o *stressOptions) judge(
 	f := account.Judge(r.team.book.Entries(), r.from, r.to)
 	record := o.record(report.Stress, r.team.system.name, c.Name)
 	record.Span, record.Faults, record.Strikes = f.Span.Seconds(), o.faults, f.Strikes
+	if len(o.faults) > 0 && o.apart != apart {
+		record.Apart = o.apart.Seconds()
+	}
 	record.Spurious, record.Minutes = f.Spurious.Milliseconds(), f.Minutes.Milliseconds()
 	record.Lapses, record.Unanswered = f.Lapses, f.Unanswered
 	record.Took = f.Failovers.Milliseconds()
@@ -53,6 +56,10 @@ func (o *stressOptions) judge(
 			record.ByFault = map[string][]float64{}
 		}
 		record.ByFault[fault] = took.Milliseconds()
+	}
+	for _, i := range f.Interruptions {
+		long := account.Durations{i.Lasts}.Milliseconds()[0]
+		record.Interruptions = append(record.Interruptions, report.Interruption{For: long, End: i.End})
 	}
 	times := account.Durations{f.Leaderless, f.Unprovoked, f.Two}.Milliseconds()
 	record.Leaderless, record.Unprovoked, record.Two = times[0], times[1], times[2]

@@ -38,7 +38,7 @@ func (o *failoverOptions) known() []system {
 func failover(ctx context.Context, args []string) error {
 	var o failoverOptions
 	f := o.flagSet("failover")
-	f.StringSliceVar(&o.faults, "faults", faultNames(), "the ways in which leaders end")
+	f.StringSliceVar(&o.faults, "faults", faultNames(ends), "the ways in which leaders end")
 	f.IntVar(&o.rounds, "rounds", 20, "how often the leader of each system ends in each way")
 	f.DurationVar(&o.settle, "settle", 2*time.Second,
 		"for how long nothing must have changed before a fault")
@@ -49,7 +49,7 @@ func failover(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := chooseFaults(o.faults)
+	chosen, err := chooseFaults(o.faults, ends)
 	if err != nil {
 		return err
 	}
@@ -156,11 +156,11 @@ func (o *failoverOptions) try(ctx context.Context, t *team, f fault, r *report.R
 	if err != nil {
 		return err
 	}
-	struck, err := f.strike(t, leader, f.name)
+	struck, err := f.strike(t, leader, account.Fault{Name: f.name, Lasts: f.least})
 	if err != nil {
 		return err
 	}
-	over := time.After(f.least())
+	over := time.After(f.least)
 	waiting, cancel = context.WithTimeout(ctx, o.patience)
 	defer cancel()
 	_, named, err := t.book.Await(waiting, t.survivors(leader), func(l string) bool {

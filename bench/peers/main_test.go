@@ -38,7 +38,7 @@ func TestChoose(t *testing.T) {
 	if _, err := o.choose(all); err == nil || !strings.Contains(err.Error(), "podesta-1s, raft, raft-200ms") {
 		t.Errorf("%v, want to read which there are", err)
 	}
-	if _, err := chooseFaults([]string{"SIGKILL", "fire"}); err == nil {
+	if _, err := chooseFaults([]string{"SIGKILL", "fire"}, ends); err == nil {
 		t.Error("fire is a fault")
 	}
 }
@@ -59,6 +59,14 @@ func TestRunnable(t *testing.T) {
 	args := []string{"--systems", "etcd-2s", "--conditions", "servers,quiet", "--agent", "/bin/true"}
 	if err := stress(t.Context(), args); err == nil || !strings.Contains(err.Error(), "quiet has none") {
 		t.Errorf("%v: want to read which condition has no servers", err)
+	}
+}
+
+// Faults that leave a group no time to settle are refused, now and not in an hour.
+func TestApart(t *testing.T) {
+	args := []string{"--faults", "short-cut", "--apart", "900ms", "--agent", "/bin/true"}
+	if err := stress(t.Context(), args); err == nil || !strings.Contains(err.Error(), "--apart 900ms") {
+		t.Errorf("%v: want to read what is wrong with 900ms", err)
 	}
 }
 
@@ -158,19 +166,30 @@ func TestReigns(t *testing.T) {
 }
 
 // A fault that lasts does so for a time that no system has chosen.
-func TestLasting(t *testing.T) {
+func TestDrawn(t *testing.T) {
 	const faults = 10000
-	short := 0
-	for range faults {
-		d := lasting()
-		if d < faultLeast || d > faultMost {
-			t.Fatalf("a fault of %v", d)
+	for _, c := range []struct {
+		fault               fault
+		least, middle, most time.Duration // the middle: the geometric mean of both ends
+	}{
+		{ends[1], faultLeast, 7746 * time.Millisecond, faultMost},
+		{interruptions[0], shortLeast, 223607 * time.Microsecond, shortMost},
+	} {
+		below := 0
+		for range faults {
+			d := c.fault.drawn().Lasts
+			if d < c.least || d > c.most {
+				t.Fatalf("%s of %v", c.fault.name, d)
+			}
+			if d < c.middle {
+				below++
+			}
 		}
-		if d < 7746*time.Millisecond { // the geometric mean of both ends
-			short++
+		if below < faults*45/100 || below > faults*55/100 {
+			t.Errorf("%s: %d of %d are below the middle, want about half", c.fault.name, below, faults)
 		}
 	}
-	if short < faults*45/100 || short > faults*55/100 {
-		t.Errorf("%d of %d are below the middle, want about half", short, faults)
+	if d := ends[0].drawn().Lasts; d != 0 {
+		t.Errorf("SIGKILL lasts for %v", d)
 	}
 }

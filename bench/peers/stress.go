@@ -26,6 +26,7 @@ type stressOptions struct {
 	conditions []string
 	span       time.Duration
 	faults     []string
+	apart      time.Duration
 	every      time.Duration
 }
 
@@ -52,15 +53,21 @@ func runnable(c condition.Condition, systems []system) ([]system, error) {
 // stress runs all systems at the same time under each condition.
 func stress(ctx context.Context, args []string) error {
 	var o stressOptions
+	known := slices.Concat(ends, interruptions)
 	f := o.flagSet("stress")
 	f.StringSliceVar(&o.conditions, "conditions", condition.Names(),
 		"what the members have to live with")
 	f.DurationVar(&o.span, "span", 3*time.Minute, "for how long, each")
 	f.StringSliceVar(&o.faults, "faults", nil, "the faults that leaders are struck with, one at a "+
-		"time, 2 to 6 s after they have begun to lead: "+strings.Join(faultNames(), ", ")+" (none)")
+		"time: "+strings.Join(faultNames(known), ", ")+" (none)")
+	f.DurationVar(&o.apart, "apart", apart, "a leader is struck so long after it has begun to "+
+		"lead, or was back after the last fault, and thrice that at most")
 	f.DurationVar(&o.every, "progress", 10*time.Second, "how often to tell how it goes")
 	if err := o.parse(f, args); err != nil {
 		return err
+	}
+	if o.apart < time.Second {
+		return fmt.Errorf("--apart %v: a group needs a second to settle", o.apart)
 	}
 	systems, err := o.choose(o.known())
 	if err != nil {
@@ -77,7 +84,7 @@ func stress(ctx context.Context, args []string) error {
 		}
 		conditions = append(conditions, c)
 	}
-	chosen, err := chooseFaults(o.faults)
+	chosen, err := chooseFaults(o.faults, known)
 	if err != nil {
 		return err
 	}
@@ -221,7 +228,7 @@ func (o *stressOptions) watch(
 		for _, r := range runs {
 			harassing.Go(func() {
 				// what a leader has used since the last look would be lost with it
-				r.team.harass(span, faults, func(leader string) {
+				r.team.harass(span, faults, o.apart, func(leader string) {
 					r.usage.again(r.team.group(leader))
 				})
 			})

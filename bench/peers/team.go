@@ -123,15 +123,15 @@ func (t *team) start(name string) error {
 
 // note tells the book what was done to a member.
 func (t *team) note(name string, word said.Word, at register.Instant) {
-	t.noteFault(name, word, at, "")
+	t.noteFault(name, word, at, account.Fault{})
 }
 
 // noteFault notes what a fault has done to a member.
-func (t *team) noteFault(name string, word said.Word, at register.Instant, fault string) {
+func (t *team) noteFault(name string, word said.Word, at register.Instant, as account.Fault) {
 	t.book.Add(account.Entry{
 		Member: name,
 		Line:   said.Line{At: at, Word: word},
-		Fault:  fault,
+		Fault:  as,
 	})
 }
 
@@ -176,7 +176,7 @@ func (t *team) again(name string) {
 
 // strike sends a signal that ends a member, notes it as this fault, and returns the instant.
 func (t *team) strike(
-	name string, signal syscall.Signal, fault string,
+	name string, signal syscall.Signal, as account.Fault,
 ) (register.Instant, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -185,7 +185,7 @@ func (t *team) strike(
 		return 0, err
 	}
 	p.struck = true
-	t.noteFault(name, account.Killed, at, fault)
+	t.noteFault(name, account.Killed, at, as)
 	return at, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/podesta-dev/podesta/bench/peers/said"
 	"github.com/podesta-dev/podesta/test/register"
@@ -29,7 +30,21 @@ const (
 type Entry struct {
 	Member string
 	said.Line
-	Fault string // what Killed, Stopped or Cut it: a name of the driver's
+	Fault Fault // what Killed, Stopped or Cut it
+}
+
+// Fault is what strikes a member.
+type Fault struct {
+	Name  string        // the driver's
+	Lasts time.Duration // until it is mended; 0: it ends the member
+}
+
+// String is empty for what has no name.
+func (f Fault) String() string {
+	if f.Lasts == 0 {
+		return f.Name
+	}
+	return f.Name + " " + f.Lasts.Round(time.Millisecond).String()
 }
 
 // Book keeps entries in the order in which they come, and the present state of each member. It is

@@ -26,7 +26,7 @@ var lines = [][]vg.Length{nil, {5, 2}, {1.5, 2}, {8, 2, 1.5, 2}}
 // curves draws, for each condition, for which part of each minute somebody led: a line for each
 // system, and a cross for each spurious change.
 func curves(some []Record) ([]byte, error) {
-	under := distinct(some, func(r Record) string { return r.Under })
+	under := distinct(some, Record.under)
 	height := top + border + panel*vg.Length(len(under))
 	svg := vgsvg.New(width, height)
 	c := draw.New(svg)
@@ -36,7 +36,7 @@ func curves(some []Record) ([]byte, error) {
 	c.FillText(heading, vg.Point{X: border, Y: height - border - 10},
 		"For which part of each minute somebody leads; crosses: spurious changes")
 	for i, name := range under {
-		of := slices.DeleteFunc(slices.Clone(some), func(r Record) bool { return r.Under != name })
+		of := slices.DeleteFunc(slices.Clone(some), func(r Record) bool { return r.under() != name })
 		area{c, height - top - panel*vg.Length(i)}.draw(name, of)
 	}
 	var out bytes.Buffer

@@ -24,9 +24,9 @@ func Write(dir string, all []Record, note string, meanings func(kind, name strin
 	}
 	for _, r := range all {
 		with := strings.Join(r.Faults, ",")
-		if !slices.Contains([]string{nothing, kills, fourWays}, with) {
-			return fmt.Errorf("the page has no section for --faults %s: it has %s and %s", with, kills,
-				fourWays)
+		if !slices.Contains([]string{nothing, kills, fourWays, short}, with) {
+			return fmt.Errorf("the page has no section for --faults %s: it has %s, %s and %s", with,
+				kills, fourWays, short)
 		}
 	}
 	p := page{
@@ -52,6 +52,8 @@ func Write(dir string, all []Record, note string, meanings func(kind, name strin
 			p.of(Stress, kills), Record.durations},
 		{"faults", "From a fault until another one leads, all systems at the same time",
 			p.of(Stress, fourWays), Record.durations},
+		{"short", "From a short interruption until another one leads, or the leader has its lead back",
+			p.of(Stress, short), Record.durations},
 	} {
 		if len(picture.some) == 0 {
 			continue
@@ -104,6 +106,7 @@ const (
 	nothing  = ""
 	kills    = "SIGKILL"
 	fourWays = "SIGKILL,SIGSTOP,SIGTERM,cut"
+	short    = "short-SIGSTOP,short-cut"
 )
 
 // of are the records of a kind, of runs with these faults.
@@ -127,6 +130,14 @@ func (p page) FaultsTable() string { return table(StressTable, p.of(Stress, four
 
 // ByFaultTable is that of stress with four kinds of faults by the fault.
 func (p page) ByFaultTable() string { return table(ByFaultTable, p.of(Stress, fourWays)) }
+
+// ShortTable is that of stress with short interruptions.
+func (p page) ShortTable() string { return table(StressTable, p.of(Stress, short)) }
+
+// InterruptionsTable is that of the same by the length of the interruption.
+func (p page) InterruptionsTable() string {
+	return table(InterruptionsTable, p.of(Stress, short))
+}
 
 // Commands are those to repeat it, in their order.
 func (p page) Commands() []string {
@@ -195,10 +206,10 @@ func distinct(all []Record, value func(Record) string) (values []string) {
 
 // blocks are the records by what they were under, with what is to be drawn of each.
 func blocks(some []Record, draws func(Record) account.Durations) (all []block) {
-	for _, under := range distinct(some, func(r Record) string { return r.Under }) {
+	for _, under := range distinct(some, Record.under) {
 		b := block{name: under}
 		for _, r := range some {
-			if r.Under == under {
+			if r.under() == under {
 				b.rows = append(b.rows, strip{r.System, draws(r)})
 			}
 		}

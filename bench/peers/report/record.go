@@ -39,14 +39,18 @@ type Record struct {
 	Took []float64 `json:"took"`
 	// ByFault are the same of Stress by the fault; older records have none.
 	ByFault map[string][]float64 `json:"byFault,omitempty"`
+	// Interruptions are the faults of Stress that lasted; older records have none.
+	Interruptions []Interruption `json:"interruptions,omitempty"`
 	// Unanswered are faults without a new leader until the end.
 	Unanswered int `json:"unanswered"`
 
-	// The rest is for Stress. Faults are those that leaders were struck with, and Strikes how often.
+	// The rest is for Stress. Faults are those that leaders were struck with, and Strikes how often;
+	// Apart is how far they were apart at least, in seconds; 0: 2 s.
 	// Spurious changes are counted from the begin of the span; Minutes are for how long nobody led in
 	// each.
 	Span       float64   `json:"span,omitempty"` // seconds
 	Faults     []string  `json:"faults,omitempty"`
+	Apart      float64   `json:"apart,omitempty"`
 	Strikes    int       `json:"strikes,omitempty"`
 	Spurious   []float64 `json:"spurious,omitempty"`
 	Lapses     int       `json:"lapses,omitempty"`
@@ -66,6 +70,12 @@ type Record struct {
 	Standstills []Late `json:"standstills,omitempty"`
 	WaysWatched bool   `json:"waysWatched,omitempty"`
 	Late        []Late `json:"late,omitempty"`
+}
+
+// Interruption is a fault that lasted, and what has come of it.
+type Interruption struct {
+	For float64     `json:"for"`
+	End account.End `json:"end"`
 }
 
 // Late is when something was late, from the begin of the span, and for how long.
@@ -133,7 +143,7 @@ func Newest(all []Record) []Record {
 	at := map[measurement]int{}
 	var kept []Record
 	for _, r := range all {
-		m := measurement{r.Kind, r.System, r.Under, strings.Join(r.Faults, ",")}
+		m := measurement{r.Kind, r.System, r.under(), strings.Join(r.Faults, ",")}
 		i, known := at[m]
 		switch {
 		case !known:
@@ -159,7 +169,16 @@ func (r Record) part() string {
 	if r.Kind == Failover {
 		return "a leader ends"
 	}
-	return r.Under
+	return r.under()
+}
+
+// under is the condition, or the fault, and how far the faults are apart if not as far as they
+// usually are.
+func (r Record) under() string {
+	if r.Apart == 0 {
+		return r.Under
+	}
+	return fmt.Sprintf("%s, %.0f to %.0f s apart", r.Under, r.Apart, 3*r.Apart)
 }
 
 // durations are those that Took has.

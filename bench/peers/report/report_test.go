@@ -28,6 +28,11 @@ var made = []Record{
 		Minutes: []float64{600, 1200}, Spurious: []float64{70000}, Command: "go run . stress --faults=SIGKILL,cut",
 		ByFault: map[string][]float64{"SIGKILL": {90}, "cut": {120}},
 	},
+	{
+		Kind: Stress, System: "podesta-100ms", Under: "quiet", Span: 60, Faults: []string{"short-SIGSTOP", "short-cut"},
+		Apart: 30, Strikes: 4, Unanswered: 1, Took: []float64{70, 91, 95}, Command: "go run . stress --faults=short-SIGSTOP,short-cut",
+		Interruptions: []Interruption{{50, "outlasted"}, {99.9, "again"}, {100, "another"}, {999.9, "another"}},
+	},
 	{Kind: Stress, System: "podesta-100ms", Under: "quiet", Span: 100, Leases: []float64{100, 100, 200}, Command: "go run . stress"},
 }
 
@@ -53,7 +58,8 @@ func TestRecords(t *testing.T) {
 }
 
 func TestTables(t *testing.T) {
-	var stress, failover, byFault strings.Builder
+	var stress, failover, byFault, interruptions strings.Builder
+	InterruptionsTable(&interruptions, made[4:5])
 	ByFaultTable(&byFault, made)
 	StressTable(&stress, made)
 	FailoverTable(&failover, made)
@@ -70,6 +76,12 @@ func TestTables(t *testing.T) {
 				"| SIGTERM: N | median | p99 | max | cut: N | median | p99 | max |",
 			"| quiet | podesta-100ms | 1 | 90.0 ms | 90.0 ms | 90.0 ms | 0 |  |  |  " +
 				"| 0 |  |  |  | 1 | 120 ms | 120 ms | 120 ms |",
+		},
+		interruptions.String(): {
+			"| condition | system | 50 to 100 ms: N | had it back | another leads | 100 to 200 ms: N | had it back " +
+				"| another leads | 200 to 400 ms: N | had it back | another leads " +
+				"| 400 to 1000 ms: N | had it back | another leads |",
+			"| quiet, 30 to 90 s apart | podesta-100ms | 2 | 1 | 0 | 1 | 0 | 1 | 0 | 0 | 0 | 1 | 0 | 1 |",
 		},
 		failover.String(): {
 			"| SIGKILL | podesta-100ms | 3 | 100 ms | 110 ms | 110 ms | 110 ms |  |",
@@ -91,8 +103,10 @@ func TestNewest(t *testing.T) {
 	killed, lossy, again := quiet, quiet, quiet
 	killed.Faults, lossy.Under = []string{"SIGKILL"}, "lossy"
 	again.Begun, again.Span = monday.Add(time.Hour), 3600
-	want := []Record{again, killed, lossy}
-	for _, all := range [][]Record{{quiet, killed, lossy, again}, {again, killed, lossy, quiet}} {
+	seldom := killed
+	seldom.Apart = 30
+	want := []Record{again, killed, lossy, seldom}
+	for _, all := range [][]Record{{quiet, killed, lossy, seldom, again}, {again, killed, lossy, seldom, quiet}} {
 		if got := Newest(all); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
@@ -111,12 +125,12 @@ func TestWrite(t *testing.T) {
 	}
 	for _, want := range []string{"It rained.", ": a leader ends, quiet", "meaning of quiet",
 		"meaning of raft", "## A leader ends", "### No faults", "### Leaders are killed",
-		"    go run . stress --faults=SIGKILL\n", "### Leaders end in four ways", "performance/failover.svg", "performance/calm.svg", "performance/kills.svg", "performance/faults.svg", "performance/availability.svg"} {
+		"    go run . stress --faults=SIGKILL\n", "### Leaders end in four ways", "### Leaders are interrupted for a moment", "| quiet, 30 to 90 s apart | podesta-100ms | 2 | 1 | 0 |", "performance/failover.svg", "performance/calm.svg", "performance/kills.svg", "performance/faults.svg", "performance/availability.svg", "performance/short.svg"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in the page:\n%s", want, text)
 		}
 	}
-	for _, name := range []string{"failover", "calm", "kills", "faults", "availability"} {
+	for _, name := range []string{"failover", "calm", "kills", "faults", "availability", "short"} {
 		f, err := os.Open(filepath.Join(dir, "performance", name+".svg"))
 		if err != nil {
 			t.Fatal(err)
@@ -140,7 +154,7 @@ func TestWrite(t *testing.T) {
 // Without kills there is nothing to say of them.
 func TestCalmTable(t *testing.T) {
 	var calm strings.Builder
-	StressTable(&calm, made[4:])
+	StressTable(&calm, made[5:])
 	if strings.Contains(calm.String(), "kill") {
 		t.Error(calm.String())
 	}

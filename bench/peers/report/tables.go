@@ -25,7 +25,7 @@ func StressTable(w io.Writer, all []Record) {
 	fmt.Fprintln(w, strings.Repeat("|---", len(names))+"|")
 	for _, r := range all {
 		leases := account.Milliseconds(r.Leases)
-		cells := []string{r.Under, r.System, r.span(), r.spurious(), r.lapses(),
+		cells := []string{r.under(), r.System, r.span(), r.spurious(), r.lapses(),
 			r.share(r.Leaderless), r.two(),
 			fmt.Sprintf("%.1f %%", r.CPU), quantile(leases, 0.5), quantile(leases, 1),
 			times(r.Watched, r.Standstills), times(r.WaysWatched, r.Late)}
@@ -56,11 +56,40 @@ func ByFaultTable(w io.Writer, all []Record) {
 	row(w, names...)
 	fmt.Fprintln(w, strings.Repeat("|---", len(names))+"|")
 	for _, r := range all {
-		cells := []string{r.Under, r.System}
+		cells := []string{r.under(), r.System}
 		for _, fault := range all[0].Faults {
 			took := account.Milliseconds(r.ByFault[fault])
 			cells = append(cells, fmt.Sprint(len(took)), quantile(took, 0.5), quantile(took, 0.99),
 				quantile(took, 1))
+		}
+		row(w, cells...)
+	}
+}
+
+// lengths are those that interruptions are told apart by, in milliseconds: from one to the next.
+var lengths = []float64{50, 100, 200, 400, 1000}
+
+// InterruptionsTable writes what interruptions of each length came to.
+func InterruptionsTable(w io.Writer, all []Record) {
+	names := []string{"condition", "system"}
+	for i, from := range lengths[:len(lengths)-1] {
+		names = append(names, fmt.Sprintf("%.0f to %.0f ms: N", from, lengths[i+1]), "had it back",
+			"another leads")
+	}
+	row(w, names...)
+	fmt.Fprintln(w, strings.Repeat("|---", len(names))+"|")
+	for _, r := range all {
+		cells := []string{r.under(), r.System}
+		for i, from := range lengths[:len(lengths)-1] {
+			n, by := 0, map[account.End]int{}
+			for _, one := range r.Interruptions {
+				if from <= one.For && one.For < lengths[i+1] {
+					n++
+					by[one.End]++
+				}
+			}
+			cells = append(cells, fmt.Sprint(n), fmt.Sprint(by[account.Again]),
+				fmt.Sprint(by[account.Another]))
 		}
 		row(w, cells...)
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// history reads entries: "5 p1 leads, 9 p1 killed SIGTERM", with instants in milliseconds.
+// history reads entries: "5 p1 leads, 9 p1 killed SIGTERM, 30 p2 stopped SIGSTOP 7", with instants in
+// milliseconds, and for how long a fault lasts.
 func history(t *testing.T, text string) []Entry {
 	t.Helper()
 	b := NewBook()
@@ -22,7 +23,12 @@ func history(t *testing.T, text string) []Entry {
 		}
 		e := Entry{Member: fields[1], Line: said.Line{At: register.Instant(at), Word: said.Word(fields[2])}}
 		if len(fields) > 3 {
-			e.Fault = fields[3]
+			e.Fault.Name = fields[3]
+		}
+		if len(fields) > 4 {
+			if e.Fault.Lasts, err = time.ParseDuration(fields[4] + "ms"); err != nil {
+				t.Fatal(err)
+			}
 		}
 		b.Add(e)
 	}
@@ -238,6 +244,46 @@ func TestAftermath(t *testing.T) {
 		if got.Unanswered != c.unanswered || len(got.Spurious) != c.spurious || got.Lapses != c.lapses ||
 			!reflect.DeepEqual(got.Failovers, c.failovers) {
 			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// What an interruption comes to is counted by its length: the leader goes on, has its permission
+// back, or another one leads.
+func TestInterruptions(t *testing.T) {
+	for _, c := range []struct {
+		history string
+		want    []Interruption
+	}{
+		{
+			"0 p1 leads, 1000 p1 stopped short 70, 1070 p1 continued",
+			[]Interruption{{70 * time.Millisecond, Outlasted}},
+		},
+		{
+			"0 p1 leads, 1000 p1 stopped short 90, 1055 p1 ceases, 1090 p1 continued, 1093 p1 leads",
+			[]Interruption{{90 * time.Millisecond, Again}},
+		},
+		{
+			"0 p1 leads, 1000 p1 cut short 90, 1055 p1 ceases, 1090 p1 mended, 1095 p1 leads, " +
+				"4000 p1 cut short 800, 4055 p1 ceases, 4090 p2 leads, 4800 p1 mended",
+			[]Interruption{{90 * time.Millisecond, Again}, {800 * time.Millisecond, Another}},
+		},
+		{
+			"0 p1 leads, 1000 p1 cut short 90, 1090 p1 mended, 1500 p1 ceases, 1900 p2 leads",
+			[]Interruption{{90 * time.Millisecond, Another}},
+		},
+		{
+			"0 p1 leads, 1000 p1 killed SIGKILL, 1090 p2 leads",
+			nil,
+		},
+		{
+			"0 p1 leads, 9900 p1 stopped short 500",
+			nil,
+		},
+	} {
+		got := Judge(history(t, c.history), 0, register.Instant(10*time.Second))
+		if !reflect.DeepEqual(got.Interruptions, c.want) {
+			t.Errorf("%s: %v, want %v", c.history, got.Interruptions, c.want)
 		}
 	}
 }

@@ -1,0 +1,253 @@
+package account
+
+import (
+	"time"
+
+	"github.com/podesta-dev/podesta/bench/peers/said"
+	"github.com/podesta-dev/podesta/test/register"
+)
+
+// Judge works out the figures between two instants, from entries in the order of their instants.
+// What was before the first instant only says who led then.
+func Judge(entries []Entry, from, to register.Instant) Figures {
+	j := judge{
+		figures: Figures{Span: to.Sub(from)},
+		from:    from,
+		at:      from,
+		leads:   map[string]bool{},
+		dead:    map[string]bool{},
+		stopped: map[string]bool{},
+		cut:     map[string]bool{},
+		hit:     map[string]bool{},
+		by:      map[string]Fault{},
+	}
+	j.figures.Minutes = make(Durations, (to.Sub(from)+time.Minute-1)/time.Minute)
+	for _, e := range entries {
+		if e.At > to {
+			break
+		}
+		j.take(e)
+	}
+	j.settle(to)
+	j.advance(to)
+	if j.killed != 0 {
+		j.figures.Unanswered++
+	}
+	return j.figures
+}
+
+// aftermath is how long a fault goes on to count after the member that it struck is back, and leads
+// still: the others may be about to elect, or have a higher term.
+const aftermath = 2 * time.Second
+
+// judge goes through the entries.
+type judge struct {
+	figures Figures
+	from    register.Instant
+	at      register.Instant // up to where time has been counted
+	leads   map[string]bool
+	dead    map[string]bool
+	stopped map[string]bool
+	cut     map[string]bool
+	hit     map[string]bool  // those that lead and that a fault has struck since they began to
+	by      map[string]Fault // the fault that has struck a member last
+	last    string           // who has begun to lead last
+	struck  bool             // a fault has struck that one since, while it led
+	killed  register.Instant // the fault that has left nobody leading; 0: none has
+	fault   Fault            // and what it is
+	victim  string           // and whom it struck
+	back    Entry            // of the member that it struck, which leads still; At 0: none does
+}
+
+func (j *judge) take(e Entry) {
+	j.settle(e.At)
+	j.advance(e.At)
+	counts := e.At >= j.from
+	if e.Fault.Name != "" {
+		j.by[e.Member] = e.Fault
+	}
+	switch e.Word {
+	case said.Names: // whom others name makes nobody a leader
+	case said.Leads:
+		if !j.dead[e.Member] && !j.stopped[e.Member] {
+			j.lead(e, counts)
+		}
+	case said.Ceases:
+		j.cease(e, counts)
+	case Started:
+		delete(j.dead, e.Member)
+	case Killed:
+		j.dead[e.Member] = true
+		leads := j.leads[e.Member]
+		delete(j.leads, e.Member)
+		delete(j.hit, e.Member)
+		j.strike(e, leads, counts)
+	case Stopped:
+		j.stopped[e.Member] = true
+		j.strike(e, j.leads[e.Member], counts)
+	case Cut:
+		j.cut[e.Member] = true
+		j.strike(e, j.leads[e.Member], counts)
+	case Continued:
+		delete(j.stopped, e.Member)
+		j.goOn(e)
+	case Mended:
+		delete(j.cut, e.Member)
+		j.goOn(e)
+	}
+}
+
+// strike counts a fault that struck a member, if that led.
+func (j *judge) strike(e Entry, leads, counts bool) {
+	if !leads {
+		return
+	}
+	if j.back.At != 0 {
+		j.outlast() // the fault before this one
+	}
+	j.hit[e.Member] = j.leads[e.Member]
+	j.struck = j.struck || e.Member == j.last
+	if counts {
+		j.figures.Strikes++
+	}
+	if counts && j.reached() == 0 {
+		j.killed, j.fault, j.victim = e.At, j.by[e.Member], e.Member
+	}
+	j.adopt()
+}
+
+// goOn: a member that was stopped, or cut off, is back. If it leads still, and nobody has taken
+// over, the fault may come to nothing: that shows in its aftermath.
+func (j *judge) goOn(e Entry) {
+	if j.leads[e.Member] && j.killed != 0 {
+		j.back = e
+	}
+	j.adopt()
+}
+
+// settle: if the aftermath of a fault is over at an instant, the fault has come to nothing.
+func (j *judge) settle(at register.Instant) {
+	if j.back.At != 0 && at >= j.back.At.Add(aftermath) {
+		j.outlast()
+	}
+}
+
+// outlast: a fault has come to nothing. The member that leads has outlasted it.
+func (j *judge) outlast() {
+	j.figures.Unanswered++
+	j.interrupted(Outlasted)
+	j.killed, j.struck = 0, false
+	delete(j.hit, j.back.Member)
+	j.back = Entry{}
+}
+
+// interrupted: it is known what has come of the last fault.
+func (j *judge) interrupted(end End) {
+	if j.fault.Lasts > 0 {
+		j.figures.Interruptions = append(j.figures.Interruptions, Interruption{j.fault.Lasts, end})
+	}
+}
+
+func (j *judge) cease(e Entry, counts bool) {
+	if !j.leads[e.Member] {
+		return
+	}
+	if counts && !j.hit[e.Member] {
+		j.figures.Lapses++
+	}
+	delete(j.leads, e.Member)
+	delete(j.hit, e.Member)
+	if e.Member == j.back.Member {
+		j.back = Entry{} // the fault goes on without it
+	}
+	j.adopt()
+}
+
+// adopt: where two members led, and others reach only one of them now, that one is the leader from
+// now on, though it was not the last to begin: a fault that strikes it causes a change, and another
+// one does not.
+func (j *judge) adopt() {
+	if j.reached() != 1 {
+		return
+	}
+	for member := range j.leads {
+		if !j.stopped[member] && !j.cut[member] && member != j.last {
+			j.last, j.struck = member, false
+			delete(j.hit, member)
+		}
+	}
+}
+
+func (j *judge) lead(e Entry, counts bool) {
+	if j.cut[e.Member] {
+		j.leadUnreached(e, counts)
+		return
+	}
+	if counts && j.last != "" && j.last != e.Member && !j.struck {
+		j.figures.Spurious = append(j.figures.Spurious, e.At.Sub(j.from))
+	}
+	if j.killed != 0 {
+		j.figures.add(j.fault.Name, e.At.Sub(j.killed))
+		end := Another
+		if e.Member == j.victim {
+			end = Again
+		}
+		j.interrupted(end)
+	}
+	j.leads[e.Member] = true
+	j.last, j.struck, j.killed, j.back = e.Member, false, 0, Entry{}
+}
+
+// leadUnreached: a member that is cut off leads, or leads again. The fault is not over by that, and
+// nobody has taken over. If the cut has found it between two permissions, it has struck it now.
+func (j *judge) leadUnreached(e Entry, counts bool) {
+	j.leads[e.Member] = true
+	if e.Member == j.last && !j.struck {
+		j.strike(e, true, counts)
+	}
+	j.hit[e.Member] = true
+}
+
+// reached is how many lead whom others reach.
+func (j *judge) reached() (n int) {
+	for member := range j.leads {
+		if !j.stopped[member] && !j.cut[member] {
+			n++
+		}
+	}
+	return n
+}
+
+// acting is how many may act as the leader.
+func (j *judge) acting() (n int) {
+	for member := range j.leads {
+		if !j.stopped[member] {
+			n++
+		}
+	}
+	return n
+}
+
+// advance counts the time until an instant, in which nothing has changed.
+func (j *judge) advance(to register.Instant) {
+	since, passed := j.at, to.Sub(j.at)
+	if passed <= 0 {
+		return
+	}
+	j.at = to
+	if j.acting() > 1 {
+		j.figures.Two += passed
+	}
+	if j.reached() > 0 {
+		return
+	}
+	j.figures.Leaderless += passed
+	if j.killed == 0 {
+		j.figures.Unprovoked += passed
+	}
+	for at := since.Sub(j.from); passed > 0; {
+		part := min(passed, time.Minute-at%time.Minute)
+		j.figures.Minutes[at/time.Minute] += part
+		at, passed = at+part, passed-part
+	}
+}
