@@ -33,11 +33,14 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 	if o.replaces { // nobody saw that the old group was deleted
 		r.Metrics.groupDeleted(client.ObjectKeyFromObject(o.group))
 	}
+	r.tellUnanswered(o, &next)
 	if d.roster.record != nil {
 		err := r.persistRoster(ctx, o, d.roster, &next)
 		if apierrors.IsConflict(err) {
 			return next, o.debounce, nil // the group has changed since it was observed
 		} else if err != nil {
+			next.unanswered = &unanswered{rosterOwner, o.published,
+				v1.ElectionGroupStatus{Roster: d.roster.record}, d.rosterEvents}
 			return r.onlyRemove(ctx, o, d, next, fmt.Errorf("persist the roster: %w", err))
 		}
 		o.published.Roster = d.roster.record
@@ -54,6 +57,7 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 		if apierrors.IsConflict(err) {
 			return next, o.debounce, nil
 		} else if err != nil {
+			next.unanswered = &unanswered{statusOwner, o.published, d.status.status, d.status.events}
 			return r.onlyRemove(ctx, o, d, next, fmt.Errorf("publish the status: %w", err))
 		}
 	}
