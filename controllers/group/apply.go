@@ -33,14 +33,15 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 	if o.replaces { // nobody saw that the old group was deleted
 		r.Metrics.groupDeleted(client.ObjectKeyFromObject(o.group))
 	}
-	r.tellUnanswered(o, &next)
+	next.tellUnanswered(o)
 	if d.roster.record != nil {
 		err := r.persistRoster(ctx, o, d.roster, &next)
 		if apierrors.IsConflict(err) {
 			return next, o.debounce, nil // the group has changed since it was observed
 		} else if err != nil {
-			next.unanswered = &unanswered{rosterOwner, o.published,
-				v1.ElectionGroupStatus{Roster: d.roster.record}, d.rosterEvents}
+			group, told := o.group, d.rosterEvents
+			next.failed(err, group, v1.ElectionGroupStatus{Roster: d.roster.record},
+				func() { r.record(group, told) })
 			return r.onlyRemove(ctx, o, d, next, fmt.Errorf("persist the roster: %w", err))
 		}
 		o.published.Roster = d.roster.record
@@ -57,7 +58,6 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 		if apierrors.IsConflict(err) {
 			return next, o.debounce, nil
 		} else if err != nil {
-			next.unanswered = &unanswered{statusOwner, o.published, d.status.status, d.status.events}
 			return r.onlyRemove(ctx, o, d, next, fmt.Errorf("publish the status: %w", err))
 		}
 	}
@@ -108,6 +108,11 @@ func (r *Reconciler) publishStatus(ctx context.Context, o observation, d statusD
 		status.Roster = nil
 		version, err := r.writeStatus(ctx, o, status, next.observedVersion(o.group), statusOwner)
 		if err != nil {
+			group, was := o.group, o.published
+			next.failed(err, group, status, func() {
+				r.record(group, d.events)
+				r.Metrics.published(group, was, d.status)
+			})
 			return err
 		}
 		status.Roster = o.published.Roster

@@ -30,8 +30,8 @@ type state struct {
 
 	// What was written last, because the cache may not show it yet.
 	written        v1.ElectionGroupStatus
-	writtenVersion string      // resource version of that write
-	unanswered     *unanswered // the write to the status since then, if it failed; nil: none did
+	writtenVersion string // resource version of that write
+	unanswered     []unanswered
 	labels         roleLabels
 
 	writes writeBudget // what is left of it for the status and the role label

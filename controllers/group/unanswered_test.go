@@ -3,12 +3,16 @@ package group
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -22,20 +26,22 @@ func reasonsOf(r *Reconciler) (reasons []string) {
 	return reasons
 }
 
-// asStored is a status as the API server gives it back.
-func asStored(t *testing.T, status v1.ElectionGroupStatus) (stored v1.ElectionGroupStatus) {
+// stores has the API server show a status at a resource version, as it gives it back.
+func (s *scene) stores(t *testing.T, status v1.ElectionGroupStatus, version string) {
 	t.Helper()
 	text, err := json.Marshal(status)
+	s.group.Status = v1.ElectionGroupStatus{}
 	if err == nil {
-		err = json.Unmarshal(text, &stored)
+		err = json.Unmarshal(text, &s.group.Status)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stored
+	s.group.ResourceVersion = version
+	s.observation.published = s.newest(s.group)
 }
 
-// fails has a pass make no write to the status whose answer comes, and returns what it was to write.
+// fails has a pass whose write to the status gets no answer, and returns what it was to write.
 func (s *scene) fails(t *testing.T, r *Reconciler, w *writes) decision {
 	t.Helper()
 	w.refuse = func(what string) error {
@@ -71,34 +77,75 @@ func TestAnAnswerThatIsLost(t *testing.T) {
 				t.Errorf("stored: %t; %s: %q is told, want %q", stored, what, got, want)
 			}
 		}
-		s.now = s.now.Add(400 * time.Millisecond) // the API server stores whole seconds
+		s.later(400 * time.Millisecond) // the API server stores whole seconds
 		roster := s.fails(t, r, w).roster.record
 		tells("a roster, and no answer")
 		if stored {
-			s.group.ResourceVersion = "8"
-			s.group.Status.Roster = asStored(t, v1.ElectionGroupStatus{Roster: roster}).Roster
-			s.observation.published = s.newest(s.group)
+			s.stores(t, v1.ElectionGroupStatus{Roster: roster}, "8")
 		}
 		s.applies(t, r)
 		tells("it is seen, or written again", "RosterChanged")
 		s.later(time.Minute)
+		s.applies(t, r)
 		s.sees("p-2", 0, 1, 2)
+		s.later(time.Minute)
 		status := s.fails(t, r, w).status.status
-		tells("a status, and no answer")
-		if stored {
-			s.group.ResourceVersion = "99"
-			s.group.Status = asStored(t, status)
-			s.observation.published = s.newest(s.group)
-		}
-		for _, what := range []string{"it is seen, or written again", "once more"} {
+		s.later(time.Second)
+		s.fails(t, r, w) // the cache does not show it yet, nor does this answer come
+		w.refuse = conflict
+		if s.applies(t, r); !stored {
+			w.refuse = nil
 			s.applies(t, r)
-			if what != "once more" {
-				tells(what, "CoordinatorElected")
-			}
-			if n := exposed(t, registry)["podesta_elections_total g shop"]; n != 1 {
-				t.Errorf("stored: %t; %s: %v elections are counted", stored, what, n)
+			tells("it is written again", "CoordinatorElected")
+		} else {
+			tells("the cache does not show it yet")
+			status.Roster = status.Roster.DeepCopy()
+			status.Roster.Digest = "of what another manager has written since"
+			s.stores(t, status, "99")
+		}
+		w.refuse = conflict
+		s.applies(t, r)
+		if stored {
+			tells("it is seen", "CoordinatorElected")
+		}
+		w.refuse = nil
+		s.applies(t, r)
+		for _, told := range reasonsOf(r) {
+			if told == "CoordinatorElected" {
+				t.Errorf("stored: %t; it is told twice", stored)
 			}
 		}
-		tells("once more")
+		if n := exposed(t, registry)["podesta_elections_total g shop"]; n != 1 {
+			t.Errorf("stored: %t; %v elections are counted", stored, n)
+		}
+	}
+}
+
+// Of a write that was refused, or never reached the API server, nothing is remembered; and of an API
+// server that is away for long not more and more.
+func TestWhatMayBeStored(t *testing.T) {
+	groups := schema.GroupResource{Resource: "electiongroups"}
+	for what, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"no connection":     {fmt.Errorf("dial: %w", syscall.ECONNREFUSED), false},
+		"a conflict":        {apierrors.NewConflict(groups, "g", nil), false},
+		"too many requests": {apierrors.NewTooManyRequests("later", 1), false},
+		"a lost connection": {errors.New("unexpected EOF"), true},
+		"a slow etcd":       {apierrors.NewTimeoutError("later", 1), true},
+		"a broken etcd":     {apierrors.NewInternalError(errors.New("etcd is away")), true},
+	} {
+		s := &state{}
+		for range 2 * maxUnanswered {
+			s.failed(c.err, newScene(0).group, v1.ElectionGroupStatus{}, nil)
+		}
+		want := 0
+		if c.want {
+			want = maxUnanswered
+		}
+		if len(s.unanswered) != want {
+			t.Errorf("%s: %d writes are remembered, want %d", what, len(s.unanswered), want)
+		}
 	}
 }
