@@ -123,6 +123,30 @@ func TestShortSlices(t *testing.T) {
 	}
 }
 
+// A record has what has come of each interruption, and how far they were apart, if that is not usual.
+func TestRecordOfInterruptions(t *testing.T) {
+	book := account.NewBook()
+	add := func(at time.Duration, word said.Word, fault account.Fault) {
+		book.Add(account.Entry{
+			Member: "p1",
+			Line:   said.Line{At: register.Instant(at), Word: word},
+			Fault:  fault,
+		})
+	}
+	add(time.Second, said.Leads, account.Fault{})
+	add(2*time.Second, account.Stopped, account.Fault{Name: "short-SIGSTOP", Lasts: 80 * time.Millisecond})
+	add(2080*time.Millisecond, account.Continued, account.Fault{})
+	r := &entrant{team: &team{book: book, system: system{name: "raft"}}, to: register.Instant(9 * time.Second)}
+	for apart, want := range map[time.Duration]float64{apart: 0, 30 * time.Second: 30} {
+		o := stressOptions{faults: []string{"short-SIGSTOP"}, apart: apart}
+		got, err := o.judge(r, condition.All[0], nil, nil)
+		if err != nil || got.Apart != want || got.Unanswered != 1 || len(got.Interruptions) != 1 ||
+			got.Interruptions[0] != (report.Interruption{For: 80, End: account.Outlasted}) {
+			t.Errorf("%v apart: %+v, %v", apart, got, err)
+		}
+	}
+}
+
 // What every system and condition is stands in the report.
 func TestMeanings(t *testing.T) {
 	o := failoverOptions{options: options{shortest: 100 * time.Millisecond}}

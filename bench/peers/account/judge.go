@@ -30,14 +30,17 @@ func Judge(entries []Entry, from, to register.Instant) Figures {
 	}
 	j.settle(to)
 	j.advance(to)
-	if j.killed != 0 {
+	switch {
+	case j.blow.regained > 0:
+		j.outlast()
+	case j.blow.at != 0:
 		j.figures.Unanswered++
 	}
 	return j.figures
 }
 
 // aftermath is how long a fault goes on to count after the member that it struck is back, and leads
-// still: the others may be about to elect, or have a higher term.
+// still, or again: the others may be about to elect, or have a higher term.
 const aftermath = 2 * time.Second
 
 // judge goes through the entries.
@@ -53,10 +56,20 @@ type judge struct {
 	by      map[string]Fault // the fault that has struck a member last
 	last    string           // who has begun to lead last
 	struck  bool             // a fault has struck that one since, while it led
-	killed  register.Instant // the fault that has left nobody leading; 0: none has
-	fault   Fault            // and what it is
-	victim  string           // and whom it struck
-	back    Entry            // of the member that it struck, which leads still; At 0: none does
+	blow    blow             // that has left nobody leading; zero: none has
+}
+
+// blow is a fault that has left nobody leading, until it is known what comes of it.
+type blow struct {
+	at     register.Instant
+	fault  Fault
+	victim string
+	ceased bool             // the victim has, since then
+	mended register.Instant // when it was back; 0: it is not, or the fault has ended it
+	// leads: it was leading when it was back, or has led again since, and leads now. It led again
+	// first after regained; 0: it has not.
+	leads    bool
+	regained time.Duration
 }
 
 func (j *judge) take(e Entry) {
@@ -102,7 +115,7 @@ func (j *judge) strike(e Entry, leads, counts bool) {
 	if !leads {
 		return
 	}
-	if j.back.At != 0 {
+	if j.blow.leads {
 		j.outlast() // the fault before this one
 	}
 	j.hit[e.Member] = j.leads[e.Member]
@@ -111,7 +124,7 @@ func (j *judge) strike(e Entry, leads, counts bool) {
 		j.figures.Strikes++
 	}
 	if counts && j.reached() == 0 {
-		j.killed, j.fault, j.victim = e.At, j.by[e.Member], e.Member
+		j.blow = blow{at: e.At, fault: j.by[e.Member], victim: e.Member}
 	}
 	j.adopt()
 }
@@ -119,32 +132,44 @@ func (j *judge) strike(e Entry, leads, counts bool) {
 // goOn: a member that was stopped, or cut off, is back. If it leads still, and nobody has taken
 // over, the fault may come to nothing: that shows in its aftermath.
 func (j *judge) goOn(e Entry) {
-	if j.leads[e.Member] && j.killed != 0 {
-		j.back = e
+	switch {
+	case j.blow.at == 0:
+	case e.Member == j.blow.victim:
+		j.blow.mended, j.blow.leads = e.At, j.leads[e.Member]
+	case j.leads[e.Member]: // an earlier fault had struck it while two led
+		j.follow(e)
 	}
 	j.adopt()
 }
 
 // settle: if the aftermath of a fault is over at an instant, the fault has come to nothing.
 func (j *judge) settle(at register.Instant) {
-	if j.back.At != 0 && at >= j.back.At.Add(aftermath) {
+	if j.blow.leads && at >= j.blow.mended.Add(aftermath) {
 		j.outlast()
 	}
 }
 
-// outlast: a fault has come to nothing. The member that leads has outlasted it.
+// outlast: a fault has come to nothing. The member that it struck has outlasted it, or has its lead
+// back.
 func (j *judge) outlast() {
-	j.figures.Unanswered++
-	j.interrupted(Outlasted)
-	j.killed, j.struck = 0, false
-	delete(j.hit, j.back.Member)
-	j.back = Entry{}
+	end := Outlasted
+	if j.blow.ceased {
+		end = Again
+	}
+	j.interrupted(end)
+	if j.blow.regained > 0 {
+		j.figures.add(j.blow.fault.Name, j.blow.regained)
+	} else {
+		j.figures.Unanswered++
+	}
+	delete(j.hit, j.blow.victim)
+	j.struck, j.blow = false, blow{}
 }
 
 // interrupted: it is known what has come of the last fault.
 func (j *judge) interrupted(end End) {
-	if j.fault.Lasts > 0 {
-		j.figures.Interruptions = append(j.figures.Interruptions, Interruption{j.fault.Lasts, end})
+	if j.blow.fault.Lasts > 0 {
+		j.figures.Interruptions = append(j.figures.Interruptions, Interruption{j.blow.fault.Lasts, end})
 	}
 }
 
@@ -157,8 +182,8 @@ func (j *judge) cease(e Entry, counts bool) {
 	}
 	delete(j.leads, e.Member)
 	delete(j.hit, e.Member)
-	if e.Member == j.back.Member {
-		j.back = Entry{} // the fault goes on without it
+	if e.Member == j.blow.victim { // the fault goes on without it
+		j.blow.ceased, j.blow.leads = true, false
 	}
 	j.adopt()
 }
@@ -186,16 +211,37 @@ func (j *judge) lead(e Entry, counts bool) {
 	if counts && j.last != "" && j.last != e.Member && !j.struck {
 		j.figures.Spurious = append(j.figures.Spurious, e.At.Sub(j.from))
 	}
-	if j.killed != 0 {
-		j.figures.add(j.fault.Name, e.At.Sub(j.killed))
-		end := Another
-		if e.Member == j.victim {
-			end = Again
-		}
-		j.interrupted(end)
+	if j.blow.mended != 0 && e.Member == j.blow.victim && e.At < j.blow.mended.Add(aftermath) {
+		j.regain(e)
+		return
 	}
+	j.follow(e)
 	j.leads[e.Member] = true
-	j.last, j.struck, j.killed, j.back = e.Member, false, 0, Entry{}
+	j.last, j.struck = e.Member, false
+}
+
+// follow: a member leads after the fault, if there was one.
+func (j *judge) follow(e Entry) {
+	if j.blow.at == 0 {
+		return
+	}
+	j.figures.add(j.blow.fault.Name, e.At.Sub(j.blow.at))
+	end := Another
+	if e.Member == j.blow.victim {
+		end = Again
+	}
+	j.interrupted(end)
+	j.blow = blow{}
+}
+
+// regain: the member that a fault has struck is back, and leads again. Whether that lasts shows in
+// the aftermath, as for one that has never ceased.
+func (j *judge) regain(e Entry) {
+	j.leads[e.Member], j.hit[e.Member] = true, true
+	j.last, j.struck, j.blow.leads = e.Member, true, true
+	if j.blow.regained == 0 {
+		j.blow.regained = e.At.Sub(j.blow.at)
+	}
 }
 
 // leadUnreached: a member that is cut off leads, or leads again. The fault is not over by that, and
@@ -242,7 +288,7 @@ func (j *judge) advance(to register.Instant) {
 		return
 	}
 	j.figures.Leaderless += passed
-	if j.killed == 0 {
+	if j.blow.at == 0 {
 		j.figures.Unprovoked += passed
 	}
 	for at := since.Sub(j.from); passed > 0; {

@@ -190,6 +190,16 @@ func TestJudge(t *testing.T) {
 				Two:        20*ms + 65*ms,
 			},
 		},
+		"two lead, the last of them is killed, and the other one, which was stopped, is back": {
+			"5 p1 leads, 20 p2 leads, 30 p1 stopped, 40 p2 killed, 50 p1 continued",
+			Figures{
+				Spurious:   Durations{10 * ms},
+				Strikes:    2,
+				Leaderless: 10 * ms,
+				Two:        10 * ms,
+				Failovers:  Durations{10 * ms},
+			},
+		},
 		"a cut that nobody takes over in": {
 			"5 p1 leads, 20 p1 cut, 50 p1 mended",
 			Figures{Strikes: 1, Leaderless: 30 * ms, Unanswered: 1},
@@ -239,6 +249,22 @@ func TestAftermath(t *testing.T) {
 			"0 p1 leads, 1000 p1 stopped, 2000 p1 continued, 3000 p1 killed, 4500 p2 leads",
 			1, 0, 0, Durations{1500 * time.Millisecond},
 		},
+		"it has its lead back, and is deposed at once": {
+			"0 p1 leads, 1000 p1 cut, 1055 p1 ceases, 1090 p1 mended, 1095 p1 leads, 1150 p1 ceases, 1160 p2 leads",
+			0, 0, 0, Durations{160 * time.Millisecond},
+		},
+		"it has its lead back, and lapses for a moment": {
+			"0 p1 leads, 1000 p1 cut, 1055 p1 ceases, 1090 p1 mended, 1095 p1 leads, 1150 p1 ceases, 1160 p1 leads",
+			0, 0, 0, Durations{95 * time.Millisecond},
+		},
+		"it has its lead back, and is deposed later": {
+			"0 p1 leads, 1000 p1 cut, 1055 p1 ceases, 1090 p1 mended, 1095 p1 leads, 3150 p1 ceases, 3160 p2 leads",
+			0, 1, 1, Durations{95 * time.Millisecond},
+		},
+		"it has its lead back, and the next fault ends it": {
+			"0 p1 leads, 1000 p1 cut, 1055 p1 ceases, 1090 p1 mended, 1095 p1 leads, 2150 p1 killed, 2160 p2 leads",
+			0, 0, 0, Durations{95 * time.Millisecond, 10 * time.Millisecond},
+		},
 	} {
 		got := Judge(history(t, c.history), 0, register.Instant(10*time.Second))
 		if got.Unanswered != c.unanswered || len(got.Spurious) != c.spurious || got.Lapses != c.lapses ||
@@ -271,6 +297,24 @@ func TestInterruptions(t *testing.T) {
 		{
 			"0 p1 leads, 1000 p1 cut short 90, 1090 p1 mended, 1500 p1 ceases, 1900 p2 leads",
 			[]Interruption{{90 * time.Millisecond, Another}},
+		},
+		{
+			"0 p1 leads, 1000 p1 cut short 90, 1055 p1 ceases, 1056 p1 leads, 1090 p1 mended",
+			[]Interruption{{90 * time.Millisecond, Again}},
+		},
+		{
+			"0 p1 leads, 1000 p1 stopped short 90, 1055 p1 ceases, 1090 p1 continued, 1093 p1 leads, " +
+				"3000 p1 cut long 5000, 3055 p1 ceases, 3090 p2 leads",
+			[]Interruption{{90 * time.Millisecond, Again}, {5 * time.Second, Another}},
+		},
+		{
+			"0 p1 leads, 1000 p1 stopped short 90, 1090 p1 continued, " +
+				"3000 p1 cut long 5000, 3055 p1 ceases, 3090 p2 leads",
+			[]Interruption{{90 * time.Millisecond, Outlasted}, {5 * time.Second, Another}},
+		},
+		{
+			"0 p1 leads, 9000 p1 stopped short 90, 9055 p1 ceases, 9090 p1 continued, 9093 p1 leads",
+			[]Interruption{{90 * time.Millisecond, Again}},
 		},
 		{
 			"0 p1 leads, 1000 p1 killed SIGKILL, 1090 p2 leads",

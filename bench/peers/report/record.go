@@ -139,11 +139,12 @@ func times(watched bool, all []Late) string {
 func Newest(all []Record) []Record {
 	type measurement struct {
 		kind, system, under, faults string
+		apart                       float64
 	}
 	at := map[measurement]int{}
 	var kept []Record
 	for _, r := range all {
-		m := measurement{r.Kind, r.System, r.under(), strings.Join(r.Faults, ",")}
+		m := measurement{r.Kind, r.System, r.Under, strings.Join(r.Faults, ","), r.Apart}
 		i, known := at[m]
 		switch {
 		case !known:
@@ -178,7 +179,7 @@ func (r Record) under() string {
 	if r.Apart == 0 {
 		return r.Under
 	}
-	return fmt.Sprintf("%s, %.0f to %.0f s apart", r.Under, r.Apart, 3*r.Apart)
+	return fmt.Sprintf("%s (%g to %g s apart)", r.Under, r.Apart, 3*r.Apart)
 }
 
 // durations are those that Took has.

@@ -81,7 +81,7 @@ func TestTables(t *testing.T) {
 			"| condition | system | 50 to 100 ms: N | had it back | another leads | 100 to 200 ms: N | had it back " +
 				"| another leads | 200 to 400 ms: N | had it back | another leads " +
 				"| 400 to 1000 ms: N | had it back | another leads |",
-			"| quiet, 30 to 90 s apart | podesta-100ms | 2 | 1 | 0 | 1 | 0 | 1 | 0 | 0 | 0 | 1 | 0 | 1 |",
+			"| quiet (30 to 90 s apart) | podesta-100ms | 2 | 1 | 0 | 1 | 0 | 1 | 0 | 0 | 0 | 1 | 0 | 1 |",
 		},
 		failover.String(): {
 			"| SIGKILL | podesta-100ms | 3 | 100 ms | 110 ms | 110 ms | 110 ms |  |",
@@ -125,7 +125,7 @@ func TestWrite(t *testing.T) {
 	}
 	for _, want := range []string{"It rained.", ": a leader ends, quiet", "meaning of quiet",
 		"meaning of raft", "## A leader ends", "### No faults", "### Leaders are killed",
-		"    go run . stress --faults=SIGKILL\n", "### Leaders end in four ways", "### Leaders are interrupted for a moment", "| quiet, 30 to 90 s apart | podesta-100ms | 2 | 1 | 0 |", "performance/failover.svg", "performance/calm.svg", "performance/kills.svg", "performance/faults.svg", "performance/availability.svg", "performance/short.svg"} {
+		"    go run . stress --faults=SIGKILL\n", "### Leaders end in four ways", "### Leaders are interrupted for a moment", "| quiet (30 to 90 s apart) | podesta-100ms | 2 | 1 | 0 |", "performance/failover.svg", "performance/calm.svg", "performance/kills.svg", "performance/faults.svg", "performance/availability.svg", "performance/short.svg"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in the page:\n%s", want, text)
 		}
