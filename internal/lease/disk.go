@@ -6,7 +6,10 @@ import "slices"
 // vote, its own included. Everything else goes on meanwhile, and several writes may be under way.
 // So a renewal of the older promise of V4 does not wait for a new one to the same incarnation:
 // whichever of the two the disk has after a crash, it binds the voter to that incarnation (V6). A
-// voter makes no new promise while too many changes wait for the disk.
+// voter makes no new promise while too many changes wait for the disk. Of the responses to one
+// process that wait for the same write it sends only that to the newest round: a voter that was cut
+// off for long has a heap of renewals to answer, and a leaseholder that gets all those answers at
+// once hears the others too late.
 //
 // When a write fails, every write that is under way counts as failed: what depended on them is
 // never said, even if one of them is reported to have ended well. The process drops its lease, and
@@ -32,12 +35,9 @@ type waiting struct {
 	Reply
 }
 
-const (
-	// maxUnwritten is how many changes of its State a voter lets wait for the disk.
-	maxUnwritten = 64
-	// maxWaiting is how many responses wait. More are dropped: the requester asks again.
-	maxWaiting = 1024
-)
+// maxUnwritten is how many changes of its State a voter lets wait for the disk. Two responses wait
+// for each of them at most: to a VOTE and to a RENEW.
+const maxUnwritten = 64
 
 // change notes that the State has changed.
 func (d *disk) change() { d.version++ }
@@ -69,11 +69,18 @@ func (d *disk) behind() bool { return d.version-d.written >= maxUnwritten }
 // failed reports whether the last write failed.
 func (d *disk) failed() bool { return d.broken }
 
-// hold keeps a response until a version is on the disk.
+// hold keeps a response until a version is on the disk, in the place of one to an earlier round.
 func (d *disk) hold(version uint64, r Reply) {
-	if len(d.waiting) < maxWaiting {
-		d.waiting = append(d.waiting, waiting{version: version, Reply: r})
+	for i, w := range d.waiting {
+		if w.version == version && w.To == r.To && w.Response.Kind == r.Response.Kind &&
+			w.Response.Epoch == r.Response.Epoch {
+			if w.Response.Round <= r.Response.Round {
+				d.waiting[i].Reply = r
+			}
+			return
+		}
 	}
+	d.waiting = append(d.waiting, waiting{version: version, Reply: r})
 }
 
 // persisted sends the responses that waited for a version, and counts the own vote.

@@ -1,14 +1,15 @@
 package lease_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// V11: a grant waits until the promise is on the disk. A renewal of it waits with it, and later
-// ones for nothing.
+// V11: a grant waits until the promise is on the disk. If the request comes again it is answered
+// once, and later renewals wait for nothing.
 func TestAGrantWaitsForItsWrite(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P1")
 	s.slow = true
@@ -27,13 +28,44 @@ func TestAGrantWaitsForItsWrite(t *testing.T) {
 		v.Granted {
 		t.Errorf("a denial depends on nothing: %v", v)
 	}
-	if out := s.do(s.write()); len(out.Replies) != 2 || !out.Replies[0].Response.Granted ||
+	if out := s.do(s.write()); len(out.Replies) != 1 || !out.Replies[0].Response.Granted ||
 		out.Replies[0].To != "P2" {
 		t.Errorf("when it is on the disk it says %+v", out.Replies)
 	}
 	s.want(true, "P2", epoch(1, 1))
 	if s.out.Version != 0 {
 		t.Error("a renewal changes nothing that is on the disk")
+	}
+}
+
+// V11: of a heap of renewals, which a voter finds that was cut off, it answers the newest when its
+// promise is on the disk. Others are answered, too.
+func TestAHeapOfRenewalsIsAnsweredOnce(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P1")
+	s.slow = true
+	vote := lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Round: 1, Lease: lease1}
+	renewal := lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1}
+	s.askBy("P2", vote)
+	for renewal.Round = 2; renewal.Round <= 2000; renewal.Round++ {
+		if s.askBy("P2", renewal) != nil {
+			t.Fatal("it says that it has promised what is not on the disk")
+		}
+	}
+	renewal.Round = 1990 // on another connection, perhaps
+	s.askBy("P2", renewal)
+	vote.Epoch, vote.Round = epoch(1, 2), 2001 // for which there is another write
+	s.askBy("P2", vote)
+	var rounds []uint64
+	for len(s.writes) > 0 {
+		for _, r := range s.do(s.write()).Replies {
+			if r.To != "P2" || !r.Response.Granted {
+				t.Errorf("it says %+v", r)
+			}
+			rounds = append(rounds, r.Response.Round)
+		}
+	}
+	if want := []uint64{1, 2000, 2001}; !slices.Equal(rounds, want) {
+		t.Errorf("it answers rounds %v, want %v", rounds, want)
 	}
 }
 
@@ -222,18 +254,26 @@ func TestAVersionThatWasNeverMade(t *testing.T) {
 	}
 }
 
-// V11: no more than 1024 responses wait for the disk, however long it takes. The rest is dropped.
+// V11: two responses wait for each of 64 changes at most, however long the disk takes.
 func TestHowManyResponsesWait(t *testing.T) {
-	const most = 1024
+	const changes = 64
 	s := newSolo(t, rosterOf(3), "P1")
 	s.slow = true
-	for range 2 * most {
-		s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1})
+	for ballot := range int64(2 * changes) {
+		for range 3 {
+			for _, kind := range []lease.Kind{lease.Vote, lease.Renew} {
+				s.askBy("P2", lease.Request{Kind: kind, Epoch: epoch(1, ballot+1), Lease: lease1})
+			}
+		}
 	}
-	if out := s.do(s.write()); len(out.Replies) != most {
-		t.Errorf("%d responses have waited", len(out.Replies))
+	waited := 0
+	for len(s.writes) > 0 {
+		waited += len(s.do(s.write()).Replies)
 	}
-	s.want(true, "P2", epoch(1, 1))
+	if waited != 2*changes {
+		t.Errorf("%d responses have waited, want %d", waited, 2*changes)
+	}
+	s.want(true, "P2", epoch(1, changes))
 }
 
 // V11: an own vote that could not be written never counts, even if a later write succeeds.
