@@ -170,6 +170,9 @@ func (r Record) part() string {
 	if r.Kind == Failover {
 		return "a leader ends"
 	}
+	if strings.Join(r.Faults, ",") == short {
+		return r.under() + " with interruptions of a moment"
+	}
 	return r.under()
 }
 

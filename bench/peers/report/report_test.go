@@ -125,7 +125,7 @@ func TestWrite(t *testing.T) {
 	}
 	for _, want := range []string{"It rained.", ": a leader ends, quiet", "meaning of quiet",
 		"meaning of raft", "## A leader ends", "### No faults", "### Leaders are killed",
-		"    go run . stress --faults=SIGKILL\n", "### Leaders end in four ways", "### Leaders are interrupted for a moment", "| quiet (30 to 90 s apart) | podesta-100ms | 2 | 1 | 0 |", "performance/failover.svg", "performance/calm.svg", "performance/kills.svg", "performance/faults.svg", "performance/availability.svg", "performance/short.svg"} {
+		"    go run . stress --faults=SIGKILL\n", "### Leaders end in four ways", "### Leaders are interrupted for a moment", "quiet (30 to 90 s apart) with interruptions of a moment", "| quiet (30 to 90 s apart) | podesta-100ms | 2 | 1 | 0 |", "performance/failover.svg", "performance/calm.svg", "performance/kills.svg", "performance/faults.svg", "performance/availability.svg", "performance/short.svg"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in the page:\n%s", want, text)
 		}
