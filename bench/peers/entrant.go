@@ -45,7 +45,7 @@ func (o *stressOptions) judge(
 	f := account.Judge(r.team.book.Entries(), r.from, r.to)
 	record := o.record(report.Stress, r.team.system.name, c.Name)
 	record.Span, record.Faults, record.Strikes = f.Span.Seconds(), o.faults, f.Strikes
-	if len(o.faults) > 0 && o.apart != apart {
+	if len(o.faults) > 0 && o.apart != usuallyApart {
 		record.Apart = o.apart.Seconds()
 	}
 	record.Spurious, record.Minutes = f.Spurious.Milliseconds(), f.Minutes.Milliseconds()

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// A fault strikes a leader so long after it has begun to lead, or after the last fault was mended,
-// and thrice that at most: late enough for a group to have settled.
-const apart = 2 * time.Second
+// usuallyApart: a fault strikes a leader so long after it has begun to lead, or after the last fault
+// was mended, and thrice that at most: late enough for a group to have settled.
+const usuallyApart = 2 * time.Second
 
 // harass strikes leaders with one of the faults at a time, at least so far apart, until the context
 // ends. Just before that it calls before, with the leader's name. A member that has ended is

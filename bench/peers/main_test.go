@@ -137,7 +137,7 @@ func TestRecordOfInterruptions(t *testing.T) {
 	add(2*time.Second, account.Stopped, account.Fault{Name: "short-SIGSTOP", Lasts: 80 * time.Millisecond})
 	add(2080*time.Millisecond, account.Continued, account.Fault{})
 	r := &entrant{team: &team{book: book, system: system{name: "raft"}}, to: register.Instant(9 * time.Second)}
-	for apart, want := range map[time.Duration]float64{apart: 0, 30 * time.Second: 30} {
+	for apart, want := range map[time.Duration]float64{usuallyApart: 0, 30 * time.Second: 30} {
 		o := stressOptions{faults: []string{"short-SIGSTOP"}, apart: apart}
 		got, err := o.judge(r, condition.All[0], nil, nil)
 		if err != nil || got.Apart != want || got.Unanswered != 1 || len(got.Interruptions) != 1 ||

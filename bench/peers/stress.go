@@ -60,8 +60,8 @@ func stress(ctx context.Context, args []string) error {
 	f.DurationVar(&o.span, "span", 3*time.Minute, "for how long, each")
 	f.StringSliceVar(&o.faults, "faults", nil, "the faults that leaders are struck with, one at a "+
 		"time: "+strings.Join(faultNames(known), ", ")+" (none)")
-	f.DurationVar(&o.apart, "apart", apart, "a leader is struck so long after it has begun to "+
-		"lead, or was back after the last fault, and thrice that at most")
+	f.DurationVar(&o.apart, "apart", usuallyApart, "a leader is struck so long after it has begun "+
+		"to lead, or was back after the last fault, and thrice that at most")
 	f.DurationVar(&o.every, "progress", 10*time.Second, "how often to tell how it goes")
 	if err := o.parse(f, args); err != nil {
 		return err

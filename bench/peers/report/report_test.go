@@ -29,8 +29,9 @@ var made = []Record{
 		ByFault: map[string][]float64{"SIGKILL": {90}, "cut": {120}},
 	},
 	{
-		Kind: Stress, System: "podesta-100ms", Under: "quiet", Span: 60, Faults: []string{"short-SIGSTOP", "short-cut"},
-		Apart: 30, Strikes: 4, Unanswered: 1, Took: []float64{70, 91, 95}, Command: "go run . stress --faults=short-SIGSTOP,short-cut",
+		Kind: Stress, System: "podesta-100ms", Under: "quiet", Span: 60,
+		Faults: []string{"short-SIGSTOP", "short-cut"}, Command: "go run . stress --faults=short-SIGSTOP,short-cut",
+		Apart: 30, Strikes: 4, Unanswered: 1, Took: []float64{70, 91, 95},
 		Interruptions: []Interruption{{50, "outlasted"}, {99.9, "again"}, {100, "another"}, {999.9, "another"}},
 	},
 	{Kind: Stress, System: "podesta-100ms", Under: "quiet", Span: 100, Leases: []float64{100, 100, 200}, Command: "go run . stress"},
@@ -106,7 +107,9 @@ func TestNewest(t *testing.T) {
 	seldom := killed
 	seldom.Apart = 30
 	want := []Record{again, killed, lossy, seldom}
-	for _, all := range [][]Record{{quiet, killed, lossy, seldom, again}, {again, killed, lossy, seldom, quiet}} {
+	for _, all := range [][]Record{
+		{quiet, killed, lossy, seldom, again}, {again, killed, lossy, seldom, quiet},
+	} {
 		if got := Newest(all); !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
@@ -125,7 +128,12 @@ func TestWrite(t *testing.T) {
 	}
 	for _, want := range []string{"It rained.", ": a leader ends, quiet", "meaning of quiet",
 		"meaning of raft", "## A leader ends", "### No faults", "### Leaders are killed",
-		"    go run . stress --faults=SIGKILL\n", "### Leaders end in four ways", "### Leaders are interrupted for a moment", "quiet (30 to 90 s apart) with interruptions of a moment", "| quiet (30 to 90 s apart) | podesta-100ms | 2 | 1 | 0 |", "performance/failover.svg", "performance/calm.svg", "performance/kills.svg", "performance/faults.svg", "performance/availability.svg", "performance/short.svg"} {
+		"    go run . stress --faults=SIGKILL\n", "### Leaders end in four ways",
+		"### Leaders are interrupted for a moment",
+		"quiet (30 to 90 s apart) with interruptions of a moment",
+		"| quiet (30 to 90 s apart) | podesta-100ms | 2 | 1 | 0 |", "performance/failover.svg",
+		"performance/calm.svg", "performance/kills.svg", "performance/faults.svg",
+		"performance/availability.svg", "performance/short.svg"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in the page:\n%s", want, text)
 		}
