@@ -59,66 +59,94 @@ func (s *scene) fails(t *testing.T, r *Reconciler, w *writes) decision {
 	return d
 }
 
-// What is told of a write to the status is told once, whether its answer comes or not, and whether
-// or not it was stored then.
-func TestAnAnswerThatIsLost(t *testing.T) {
-	for _, stored := range []bool{true, false} {
-		s := newScene(3).sees("", 0, 1, 2)
-		s.statusAt = s.now
-		r, w := writing(t, s)
-		registry := prometheus.NewRegistry()
-		var err error
-		if r.Metrics, err = NewMetrics(registry, r, r.Sightings); err != nil {
-			t.Fatal(err)
-		}
-		tells := func(what string, want ...string) {
-			t.Helper()
-			if got := reasonsOf(r); !slices.Equal(got, want) {
-				t.Errorf("stored: %t; %s: %q is told, want %q", stored, what, got, want)
-			}
-		}
-		s.later(400 * time.Millisecond) // the API server stores whole seconds
-		roster := s.fails(t, r, w).roster.record
-		tells("a roster, and no answer")
-		if stored {
-			s.stores(t, v1.ElectionGroupStatus{Roster: roster}, "8")
-		}
-		s.applies(t, r)
-		tells("it is seen, or written again", "RosterChanged")
-		s.later(time.Minute)
-		s.applies(t, r)
-		s.sees("p-2", 0, 1, 2)
-		s.later(time.Minute)
-		status := s.fails(t, r, w).status.status
-		s.later(time.Second)
-		s.fails(t, r, w) // the cache does not show it yet, nor does this answer come
-		w.refuse = conflict
-		if s.applies(t, r); !stored {
-			w.refuse = nil
-			s.applies(t, r)
-			tells("it is written again", "CoordinatorElected")
-		} else {
-			tells("the cache does not show it yet")
-			status.Roster = status.Roster.DeepCopy()
-			status.Roster.Digest = "of what another manager has written since"
-			s.stores(t, status, "99")
-		}
-		w.refuse = conflict
-		s.applies(t, r)
-		if stored {
-			tells("it is seen", "CoordinatorElected")
-		}
-		w.refuse = nil
-		s.applies(t, r)
-		for _, told := range reasonsOf(r) {
-			if told == "CoordinatorElected" {
-				t.Errorf("stored: %t; it is told twice", stored)
-			}
-		}
-		if n := exposed(t, registry)["podesta_elections_total g shop"]; n != 1 {
-			t.Errorf("stored: %t; %v elections are counted", stored, n)
-		}
+// lossy is a manager, with what it has told and counted.
+type lossy struct {
+	*scene
+	*Reconciler
+	*writes
+	registry *prometheus.Registry
+}
+
+func newLossy(t *testing.T) *lossy {
+	t.Helper()
+	l := &lossy{scene: newScene(3).sees("", 0, 1, 2), registry: prometheus.NewRegistry()}
+	l.statusAt = l.now
+	l.Reconciler, l.writes = writing(t, l.scene)
+	var err error
+	if l.Metrics, err = NewMetrics(l.registry, l.Reconciler, l.Sightings); err != nil {
+		t.Fatal(err)
 	}
+	return l
+}
+
+// passes has a pass, and wants these events told.
+func (l *lossy) passes(t *testing.T, what string, want ...string) {
+	t.Helper()
+	l.applies(t, l.Reconciler)
+	l.tells(t, what, want...)
+}
+
+// tells wants these events told since it last asked.
+func (l *lossy) tells(t *testing.T, what string, want ...string) {
+	t.Helper()
+	if got := reasonsOf(l.Reconciler); !slices.Equal(got, want) {
+		t.Errorf("%s: %q is told, want %q", what, got, want)
+	}
+}
+
+// counts wants so many elections counted.
+func (l *lossy) counts(t *testing.T, want float64) {
+	t.Helper()
+	if n := exposed(t, l.registry)["podesta_elections_total g shop"]; n != want {
+		t.Errorf("%v elections are counted, want %v", n, want)
+	}
+}
+
+// A roster was stored, and so was a status, and no answer came. What goes with them is told once,
+// when the group is observed with them.
+func TestAnAnswerThatIsLost(t *testing.T) {
+	l := newLossy(t)
+	l.later(400 * time.Millisecond) // the API server stores whole seconds
+	roster := l.fails(t, l.Reconciler, l.writes).roster.record
+	l.tells(t, "a roster, and no answer")
+	l.stores(t, v1.ElectionGroupStatus{Roster: roster}, "8")
+	l.passes(t, "it is seen", "RosterChanged")
+	l.later(time.Minute)
+	l.passes(t, "nobody coordinates")
+
+	l.sees("p-2", 0, 1, 2)
+	l.later(time.Minute)
+	status := l.fails(t, l.Reconciler, l.writes).status.status
+	l.later(time.Second)
+	l.fails(t, l.Reconciler, l.writes)
+	l.refuse = conflict
+	l.passes(t, "the cache does not show it yet")
+	status.Roster = status.Roster.DeepCopy()
+	status.Roster.Digest = "of what another manager has written since"
+	l.stores(t, status, "99")
+	l.passes(t, "it is seen", "CoordinatorElected")
+	l.counts(t, 1)
+	l.passes(t, "once more")
+	l.counts(t, 1)
+}
+
+// Neither was stored. What goes with them is told once, when they have been written again.
+func TestAWriteThatIsMadeAgain(t *testing.T) {
+	l := newLossy(t)
+	l.fails(t, l.Reconciler, l.writes)
+	l.tells(t, "a roster, and no answer")
+	l.passes(t, "it is written again", "RosterChanged")
+	l.later(time.Minute)
+	l.passes(t, "nobody coordinates")
+
+	l.sees("p-2", 0, 1, 2)
+	l.later(time.Minute)
+	l.fails(t, l.Reconciler, l.writes)
+	l.tells(t, "a status, and no answer")
+	l.passes(t, "it is written again", "CoordinatorElected")
+	l.later(time.Minute)
+	l.passes(t, "once more")
+	l.counts(t, 1)
 }
 
 // Of a write that was refused, or never reached the API server, nothing is remembered; and of an API
