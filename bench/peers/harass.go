@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// usuallyApart: a fault strikes a leader so long after it has begun to lead, or after the last fault
-// was mended, and thrice that at most: late enough for a group to have settled.
+// usuallyApart: a fault strikes a leader so long after it has begun to lead, or after the last
+// fault was mended, and thrice that at most: late enough for a group to have settled.
 const usuallyApart = 2 * time.Second
 
 // harass strikes leaders with one of the faults at a time, at least so far apart, until the context
