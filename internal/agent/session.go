@@ -23,17 +23,24 @@ func meansSession(r *http.Request) bool { return r.Header.Get(sessionHeader) == 
 // againAtLeast is the least time after which a session repeats what has not changed.
 const againAtLeast = time.Millisecond
 
+// loopMayLag is how long after the deadline of its app's permission a session waits for the agent's
+// loop, which revokes the permission, or finds a renewal that came while the agent stood still.
+const loopMayLag = 50 * time.Millisecond
+
 // followPermission is a session. It tells the app whether it may act: now, at each change, when the
 // deadline has moved on by a quarter of what is left, and again when a third of the time that it
 // was told last has passed. A permission ends at its deadline, because an agent that stands still
-// cannot revoke it. What was revoked and granted again before this goroutine came to it is told as
-// both: in between, the process may have been in another group, where others acted.
+// cannot revoke it. An app that is told that it may not act gives its session up, so a deadline that
+// has only passed is no news: where the whole agent stood still, the loop may find the permission
+// renewed. What was revoked and granted again before this goroutine came to it is told as both: in
+// between, the process may have been in another group, where others acted.
 func (a appAPI) followPermission(ctx context.Context, say say) {
 	session := a.ledger.Open()
 	defer session.Close()
 	alarm := a.ledger.clocks.Alarm()
 	defer alarm.Close()
 	told, revoked := false, uint64(0) // the last event permitted; revocations until then
+	until := lease.Instant(0)         // what it permitted
 	for {
 		viewed, changed := a.views.Read()
 		permitted := a.ledger.Changed()
@@ -42,15 +49,21 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 			p, count, ok = session.use()
 			return p, ok
 		})
+		now := a.ledger.clocks.Boot()
+		waits := told && !l.MayAct && count == revoked && viewed.guarded() && now < until+loopMayLag
 		skipped := told && l.MayAct && count != revoked
-		told, revoked = l.MayAct, count
-		if skipped && !say("permission", a.permission(nothing)) || !say("permission", l) {
+		told, revoked = l.MayAct || waits, count
+		if !waits && (skipped && !say("permission", a.permission(nothing)) || !say("permission", l)) {
 			session.Cut() // the app may stand still, and read later what it was told
 			return
 		}
 		again := keepAlive
 		if viewed.guarded() && l.MayAct {
 			again = max(time.Duration(l.Remaining)*time.Millisecond/3, againAtLeast)
+			until = lease.Instant(l.DeadlineBoottime)
+		}
+		if waits {
+			again = until + loopMayLag - now
 		}
 		alarm.Set(a.ledger.clocks.Boot() + again)
 		select {
