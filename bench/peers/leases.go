@@ -18,15 +18,28 @@ type leases struct {
 	lapses float64
 }
 
-// look reads the metrics of a team's agents.
-func (l *leases) look(ctx context.Context, t *team) {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
+// An agent that is asked for its metrics needs a CPU for a while. If all were asked at once, they
+// would keep each other from it for longer than a short lease likes; and nobody asks like that. So
+// the agents of a team are asked one after the other, and no two teams at the same time.
+const (
+	agentsApart = 300 * time.Millisecond
+	teamsApart  = 100 * time.Millisecond
+)
+
+// look reads the metrics of a team's agents, after a while.
+func (l *leases) look(ctx context.Context, t *team, after time.Duration) {
 	shown := make([]map[string]float64, len(t.names))
 	var looking sync.WaitGroup // one that is stopped must not keep the others from being seen
 	for i, name := range t.names {
 		looking.Go(func() {
-			shown[i], _ = metrics(ctx, "http://"+t.address(name, statusPort)+"/metrics")
+			select {
+			case <-ctx.Done():
+				return
+			case <-time.After(after + time.Duration(i)*agentsApart):
+			}
+			asking, cancel := context.WithTimeout(ctx, time.Second)
+			defer cancel()
+			shown[i], _ = metrics(asking, "http://"+t.address(name, statusPort)+"/metrics")
 		})
 	}
 	looking.Wait()
