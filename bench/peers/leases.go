@@ -19,8 +19,8 @@ type leases struct {
 }
 
 // An agent that is asked for its metrics needs a CPU for a while. If all were asked at once, they
-// would keep each other from it for longer than a short lease likes; and nobody asks like that. So
-// the agents of a team are asked one after the other, and no two teams at the same time.
+// would keep each other from it, and their leases would get longer. Prometheus does not ask all at
+// once, either. So the agents of a team are asked one after the other, and no two teams together.
 const (
 	agentsApart = 300 * time.Millisecond
 	teamsApart  = 100 * time.Millisecond
