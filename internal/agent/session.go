@@ -40,7 +40,7 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 	alarm := a.ledger.clocks.Alarm()
 	defer alarm.Close()
 	told, revoked := false, uint64(0) // the last event permitted; revocations until then
-	until := lease.Instant(0)         // what it permitted
+	until := lease.Instant(0)         // the deadline that it told
 	for {
 		viewed, changed := a.views.Read()
 		permitted := a.ledger.Changed()
