@@ -237,15 +237,23 @@ func TestASessionIsToldALateRenewal(t *testing.T) {
 // yet. The app is not told in between that it may not act: it would end its session, and give the
 // lease away. If there are no renewals, the loop revokes the permission, and that is told at once.
 func TestAnAgentThatStoodStillReadsItsRenewals(t *testing.T) {
-	const deadline, wakes = 82 * time.Millisecond, 110 * time.Millisecond
-	for _, renewed := range []bool{true, false} {
+	const deadline = 82 * time.Millisecond
+	for _, c := range []struct {
+		stands, reads time.Duration // the session goes on, and the loop has read, after
+		renewed       bool
+	}{
+		{0, 110 * time.Millisecond, true},
+		{0, 110 * time.Millisecond, false},
+		{300 * time.Millisecond, 340 * time.Millisecond, true},
+		{300 * time.Millisecond, 340 * time.Millisecond, false},
+	} {
 		bubble.Test(t, func(t *testing.T) {
 			begun := time.Now()
 			l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Since(begun)} }))
 			l.grant(lease.Permission{Epoch: 1, Deadline: deadline})
-			time.AfterFunc(wakes, func() {
-				if renewed {
-					l.grant(lease.Permission{Epoch: 1, Deadline: wakes + deadline})
+			time.AfterFunc(c.reads, func() {
+				if c.renewed {
+					l.grant(lease.Permission{Epoch: 1, Deadline: c.reads + deadline})
 				} else {
 					l.grant(lease.Permission{})
 				}
@@ -255,13 +263,36 @@ func TestAnAgentThatStoodStillReadsItsRenewals(t *testing.T) {
 			var may bool
 			api.followPermission(t.Context(), func(_ string, data any) bool {
 				may = data.(permissionJSON).MayAct
-				return may && time.Since(begun) < deadline
+				if time.Since(begun) < c.stands {
+					time.Sleep(c.stands)
+				}
+				return may && time.Since(begun) <= max(deadline, c.stands)
 			})
-			if took := time.Since(begun); may != renewed || took != wakes {
-				t.Errorf("renewed %t: after %v, not %v, it is told that it may act: %t", renewed, took, wakes, may)
+			if took := time.Since(begun); may != c.renewed || took != c.reads {
+				t.Errorf("%+v: after %v it is told that it may act: %t", c, took, may)
 			}
 		})
 	}
+}
+
+// What an app was told in a Classic group has no deadline that it knows: when the group becomes a
+// Guarded one, it is told at once that it may not act.
+func TestAClassicPermissionIsNotWaitedFor(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Since(begun)} }))
+		api := appAPI{views: NewViews(), ledger: l}
+		api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Classic})
+		var told []bool
+		api.followPermission(t.Context(), func(_ string, data any) bool {
+			told = append(told, data.(permissionJSON).MayAct)
+			api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
+			return len(told) < 2
+		})
+		if took := time.Since(begun); !slices.Equal(told, []bool{true, false}) || took > 0 {
+			t.Errorf("after %v it was told that it may act: %v", took, told)
+		}
+	})
 }
 
 // An app is told of each revocation, also if the next permission was granted before it could be

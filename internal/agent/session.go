@@ -23,8 +23,8 @@ func meansSession(r *http.Request) bool { return r.Header.Get(sessionHeader) == 
 // againAtLeast is the least time after which a session repeats what has not changed.
 const againAtLeast = time.Millisecond
 
-// loopMayLag is how long after the deadline of its app's permission a session waits for the agent's
-// loop, which revokes the permission, or finds a renewal that came while the agent stood still.
+// loopMayLag is how long a session that finds its app's deadline past waits for the agent's loop,
+// which revokes the permission, or reads renewals that came while the agent stood still.
 const loopMayLag = 50 * time.Millisecond
 
 // followPermission is a session. It tells the app whether it may act: now, at each change, when the
@@ -39,8 +39,8 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 	defer session.Close()
 	alarm := a.ledger.clocks.Alarm()
 	defer alarm.Close()
-	told, revoked := false, uint64(0) // the last event permitted; revocations until then
-	until := lease.Instant(0)         // the deadline that it told
+	last, revoked := permissionJSON{}, uint64(0) // the last event; revocations until then
+	waitsUntil := lease.Instant(0)               // for the loop; 0: it does not
 	for {
 		viewed, changed := a.views.Read()
 		permitted := a.ledger.Changed()
@@ -49,21 +49,28 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 			p, count, ok = session.use()
 			return p, ok
 		})
+		passed := last.Deadline != nil && !l.MayAct && count == revoked
 		now := a.ledger.clocks.Boot()
-		waits := told && !l.MayAct && count == revoked && viewed.guarded() && now < until+loopMayLag
-		skipped := told && l.MayAct && count != revoked
-		told, revoked = l.MayAct || waits, count
-		if !waits && (skipped && !say("permission", a.permission(nothing)) || !say("permission", l)) {
-			session.Cut() // the app may stand still, and read later what it was told
-			return
+		if !passed {
+			waitsUntil = 0
+		} else if waitsUntil == 0 {
+			waitsUntil = now + loopMayLag
+		}
+		waits := now < waitsUntil
+		if !waits {
+			skipped := last.MayAct && l.MayAct && count != revoked
+			if skipped && !say("permission", a.permission(nothing)) || !say("permission", l) {
+				session.Cut() // the app may stand still, and read later what it was told
+				return
+			}
+			last, revoked = l, count
 		}
 		again := keepAlive
 		if viewed.guarded() && l.MayAct {
 			again = max(time.Duration(l.Remaining)*time.Millisecond/3, againAtLeast)
-			until = lease.Instant(l.DeadlineBoottime)
 		}
 		if waits {
-			again = until + loopMayLag - now
+			again = waitsUntil - now
 		}
 		alarm.Set(a.ledger.clocks.Boot() + again)
 		select {
