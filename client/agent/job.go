@@ -229,6 +229,20 @@ func (j *job) stop(why error) (gone bool) {
 	return j.gone
 }
 
+// revoked ends the context, because the agent permits nothing any more, and has the session closed
+// when the work has returned. It reports whether the work has: then the caller closes the session.
+// Once the permission is over it was not renewed in time, and there is nothing to give back: the
+// session stays open, and the agent may have the lease again.
+func (j *job) revoked() (gone bool) {
+	now := j.check()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if now < j.until {
+		j.finish(errRevoked)
+	}
+	return j.gone && j.closing
+}
+
 // finish ends the context, once: whatever the agent sends later, this job does not go on. j.mu is
 // held.
 func (j *job) finish(why error) {

@@ -125,6 +125,46 @@ func TestStoppedWorkIsNotCalledAgainWithoutAMajority(t *testing.T) {
 	<-s.job.returned
 }
 
+// Nothing is left of a permission that has run out, so nothing is given back when the agent revokes
+// it: this process stays a candidate, and may have the lease again, under another epoch.
+func TestALeaseThatRanOutMayBeHadAgain(t *testing.T) {
+	reports, closed := make(chan error, 10), make(chan struct{}, 10)
+	s := &sessionOfRun{
+		ctx: t.Context(),
+		work: func(ctx context.Context, _ Epoch) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+		report: func(_ context.Context, err error) { reports <- err },
+		shut:   func() { closed <- struct{}{} },
+	}
+	revoked := Permission{session: t.Context()}
+	seven := permitted(t, 7, 3*time.Second)
+	seven.renewed, seven.session = 1, t.Context()
+	s.hear(seven)
+	<-s.job.returned
+	pass(t, s.job.until)
+	s.hear(revoked)
+	s.hear(revoked)
+	eight := permitted(t, 8, time.Minute)
+	eight.renewed, eight.session = 2, t.Context()
+	s.hear(eight)
+	if len(closed) > 0 || s.job.epoch != 8 {
+		t.Errorf("the session was closed %d times, and the work was called under %d last", len(closed),
+			s.job.epoch)
+	}
+	s.hear(revoked) // a minute is left to give back
+	<-s.job.returned
+	if len(closed) != 1 {
+		t.Errorf("the session was closed %d times", len(closed))
+	}
+	if len(reports) != 1 {
+		t.Errorf("%d reports that the work has ended, want one", len(reports))
+	} else if err := <-reports; !errors.Is(err, errNotRenewed) {
+		t.Errorf("reported: %v", err)
+	}
+}
+
 // A permission under a lower epoch than the last one is of another group object: others may have
 // acted.
 func TestEpochsOfAGroupOnlyGrow(t *testing.T) {

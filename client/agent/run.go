@@ -40,8 +40,10 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 // left is given back, so that the successor need not wait for it. Then Run opens the next session.
 // If the permission was only not renewed in time, the session stays open: this process was late, or
 // its agent was, and the lease may go on. Then work is called again, under the same epoch, as soon
-// as the agent reports a renewal. Work that does not return in time loses its permission all the
-// same, and this process is no candidate until it has returned.
+// as the agent reports a renewal. If the lease has run out meanwhile, nothing is left to give back:
+// this process stays a candidate, and if its agent has the lease again, work is called under the
+// new epoch. Work that does not return before the permission is over loses it all the same, and
+// this process is no candidate until it has returned.
 //
 // The epoch of the lease may grow while the permission goes on: after an edit of the group, a
 // change of its voters, or a close election. Nobody else has acted in between, so the work goes on,
@@ -66,7 +68,7 @@ func (c *Client) Run(ctx context.Context, work func(ctx context.Context, epoch E
 		if last = s.run(ctx, c); last.final {
 			stop()
 		} else {
-			c.report(ctx, errors.Join(last.why, last.err))
+			last.report(ctx, c.report)
 		}
 		return s.heard
 	})
@@ -80,16 +82,23 @@ func (c *Client) Run(ctx context.Context, work func(ctx context.Context, epoch E
 	}
 }
 
-// outcome is how a session of Run went.
+// outcome is how a session of Run went, or a job.
 type outcome struct {
 	why   error // why the session ended, or the work had to end
 	err   error // the work's, if that is another one than its context's
 	final bool  // Run is over, with err
+	told  bool  // it was reported before
+}
+
+func (o outcome) report(ctx context.Context, report func(context.Context, error)) {
+	if !o.told {
+		report(ctx, errors.Join(o.why, o.err))
+	}
 }
 
 // sessionOfRun is one session of Run. After a job the session is closed, to give back what is left
 // of the permission, unless the job has ended because it was not renewed in time. Then another one
-// may follow.
+// may follow, also if the permission has run out since.
 type sessionOfRun struct {
 	ctx    context.Context
 	work   func(context.Context, Epoch) error
@@ -100,6 +109,7 @@ type sessionOfRun struct {
 	mu     sync.Mutex
 	heard  bool       // the agent has sent something
 	job    *job       // the newest; nil until the agent permits one
+	told   *job       // whose end was reported last, while the session stayed open
 	epoch  Epoch      // of the last permission
 	newest Permission // as the agent sent it last; zero when the session ends
 	fatal  error      // why there can be none
@@ -122,7 +132,11 @@ func (s *sessionOfRun) run(ctx context.Context, c *Client) outcome {
 	case j == nil:
 		return outcome{why: why}
 	}
-	return j.outcome()
+	o := j.outcome()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	o.told = s.told == j
+	return o
 }
 
 // endWork ends the work when the session has ended, or is about to be closed because of what the
@@ -170,7 +184,9 @@ func (s *sessionOfRun) hear(p Permission) {
 	case s.job != nil && p.session == nil: // the session has ended: see endWork
 	case s.job != nil:
 		s.newest = Permission{}
-		s.stop(errRevoked)
+		if s.job.revoked() {
+			s.shut()
+		}
 	case !p.Granted || s.ctx.Err() != nil:
 	case p.Epoch == 0:
 		s.fatal = ErrClassic
@@ -191,6 +207,8 @@ func (s *sessionOfRun) begin(p Permission) {
 		j.left = func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
+			j.result().report(s.ctx, s.report)
+			s.told = j
 			s.goOn()
 		}
 		s.job, s.epoch = j, p.Epoch
@@ -205,8 +223,5 @@ func (s *sessionOfRun) goOn() {
 	if !late.late() || !late.mayFollow(s.newest) || s.ctx.Err() != nil {
 		return
 	}
-	if s.begin(s.newest); s.job != late {
-		o := late.result()
-		s.report(s.ctx, errors.Join(o.why, o.err))
-	}
+	s.begin(s.newest)
 }

@@ -254,6 +254,9 @@ func TestALateProgramGivesBack(t *testing.T) {
 	p.agent.Revoke()
 	p.agent.Thaw()
 	p.sessions(1, 2)
+	if n := len(p.reports); n != 1 {
+		t.Errorf("it is reported %d times that the work has ended", n)
+	}
 	p.stop(nil)
 	p.returned()
 
