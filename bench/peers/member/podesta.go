@@ -20,8 +20,8 @@ func podesta(ctx context.Context, args []string, say *said.Speaker) error {
 	var id, url string
 	f := flags("podesta", &id)
 	f.StringVar(&url, "app-api", "", "the agent's app API")
-	guarded := f.Bool("guarded", false, "the group is a Guarded one: stop and close the session "+
-		"when told to")
+	guarded := f.Bool("guarded", false, "the group is a Guarded one: stop when told to, and close "+
+		"the session if something is left of the permission")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
@@ -59,12 +59,13 @@ type app struct {
 	permission permission
 }
 
-// session keeps a session open, as an app does that has nothing to finish when it is told to stop:
-// it ends the session then, which gives the permission back. It reports whether that ended it.
+// session keeps a session open, as agent.Run does for work that has nothing to finish when it is
+// told to stop: it ends the session then, which gives the permission back, unless that has run out.
+// It reports whether that ended it.
 func (a *app) session(ctx context.Context, client *agent.Client) (ended bool) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	acted := false
+	acted, until := false, register.Instant(0)
 	// the error says that the agent is gone, or that we ended it
 	_ = client.Session(ctx, func(p agent.Permission) {
 		coordinator := p.Coordinator
@@ -72,12 +73,13 @@ func (a *app) session(ctx context.Context, client *agent.Client) (ended bool) {
 			coordinator = ""
 		}
 		a.permission.say.Names(coordinator)
-		var until register.Instant
-		if a.guarded {
-			until = register.Now().Add(p.Remaining())
+		now := register.Now()
+		left := until - now
+		if until = 0; a.guarded {
+			until = now.Add(p.Remaining())
 		}
 		a.permission.told(p.Granted, until)
-		if acted && !p.Granted && a.guarded {
+		if acted && !p.Granted && left > 0 {
 			ended = true
 			end()
 		}
