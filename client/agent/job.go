@@ -177,16 +177,25 @@ func (j *job) watch() {
 	defer close(j.watched)
 	err := j.alarm.Wait()
 	for ; err == nil; err = j.alarm.Wait() {
-		now := j.check()
-		j.mu.Lock()
-		passed := j.over != nil && now >= j.until
-		j.mu.Unlock()
-		if passed {
+		if j.hangs() {
 			j.shut()
 			return
 		}
 	}
 	j.unwatched(err)
+}
+
+// hangs reports whether the work goes on though its permission is over. Then the session is to be
+// closed, and no other job follows in it.
+func (j *job) hangs() bool {
+	now := j.check()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.gone || j.over == nil || now < j.until {
+		return false
+	}
+	j.closing = true
+	return true
 }
 
 // unwatched is called when nobody waits for the alarm any more: because the work has returned; or
@@ -231,13 +240,13 @@ func (j *job) stop(why error) (gone bool) {
 
 // revoked ends the context, because the agent permits nothing any more, and has the session closed
 // when the work has returned. It reports whether the work has: then the caller closes the session.
-// Once the permission is over it was not renewed in time, and there is nothing to give back: the
-// session stays open, and the agent may have the lease again.
-func (j *job) revoked() (gone bool) {
+// Once the last deadline of the session has passed, the permission was not renewed in time, and
+// there is nothing to give back: the session stays open, and the agent may have the lease again.
+func (j *job) revoked(last time.Duration) (gone bool) {
 	now := j.check()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if now < j.until {
+	if now < last {
 		j.finish(errRevoked)
 	}
 	return j.gone && j.closing

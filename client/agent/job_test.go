@@ -125,25 +125,40 @@ func TestStoppedWorkIsNotCalledAgainWithoutAMajority(t *testing.T) {
 	<-s.job.returned
 }
 
+// idle returns a session whose work was late, under epoch 7, has returned since, and whose
+// permission is over; and what closes the session, and is reported. A machine that is busy may stop
+// the work for as long as the rest of its permission: then the test tries again.
+func idle(t *testing.T) (s *sessionOfRun, closed chan struct{}, reports chan error) {
+	t.Helper()
+	for range 20 {
+		reports, closed = make(chan error, 10), make(chan struct{}, 10)
+		s = &sessionOfRun{
+			ctx: t.Context(),
+			work: func(ctx context.Context, _ Epoch) error {
+				<-ctx.Done()
+				return ctx.Err()
+			},
+			report: func(_ context.Context, err error) { reports <- err },
+			shut:   func() { closed <- struct{}{} },
+		}
+		seven := permitted(t, 7, time.Second)
+		seven.renewed, seven.session = 1, t.Context()
+		s.hear(seven)
+		<-s.job.returned
+		pass(t, s.job.until)
+		if s.job.late() {
+			return s, closed, reports
+		}
+	}
+	t.Fatal("the machine is too busy")
+	return nil, nil, nil
+}
+
 // Nothing is left of a permission that has run out, so nothing is given back when the agent revokes
 // it: this process stays a candidate, and may have the lease again, under another epoch.
 func TestALeaseThatRanOutMayBeHadAgain(t *testing.T) {
-	reports, closed := make(chan error, 10), make(chan struct{}, 10)
-	s := &sessionOfRun{
-		ctx: t.Context(),
-		work: func(ctx context.Context, _ Epoch) error {
-			<-ctx.Done()
-			return ctx.Err()
-		},
-		report: func(_ context.Context, err error) { reports <- err },
-		shut:   func() { closed <- struct{}{} },
-	}
+	s, closed, reports := idle(t)
 	revoked := Permission{session: t.Context()}
-	seven := permitted(t, 7, 3*time.Second)
-	seven.renewed, seven.session = 1, t.Context()
-	s.hear(seven)
-	<-s.job.returned
-	pass(t, s.job.until)
 	s.hear(revoked)
 	s.hear(revoked)
 	eight := permitted(t, 8, time.Minute)
@@ -162,6 +177,41 @@ func TestALeaseThatRanOutMayBeHadAgain(t *testing.T) {
 		t.Errorf("%d reports that the work has ended, want one", len(reports))
 	} else if err := <-reports; !errors.Is(err, errNotRenewed) {
 		t.Errorf("reported: %v", err)
+	}
+}
+
+// What the agent permitted after the work had to end is given back, too, if it is revoked.
+func TestALaterDeadlineIsGivenBack(t *testing.T) {
+	s, closed, _ := idle(t)
+	seven := permitted(t, 7, time.Minute) // of the same renewal: no work begins
+	seven.renewed, seven.session = 1, t.Context()
+	s.hear(seven)
+	s.hear(Permission{session: t.Context()})
+	if len(closed) != 1 {
+		t.Errorf("the session was closed %d times", len(closed))
+	}
+}
+
+// A lower epoch, or none, is of another group object. The session that was open for the last one is
+// closed, also if its lease had run out.
+func TestAnotherGroupObjectAfterALeaseThatRanOut(t *testing.T) {
+	for _, epoch := range []Epoch{6, 0} {
+		s, closed, _ := idle(t)
+		other := permitted(t, epoch, time.Minute)
+		other.renewed, other.session = 2, t.Context()
+		s.hear(other)
+		if len(closed) != 1 || s.job.epoch != 7 {
+			t.Errorf("epoch %d: the session was closed %d times, and the work was called under %d last", epoch,
+				len(closed), s.job.epoch)
+		}
+	}
+}
+
+// Whoever watches over work that has returned may come late, when the next has begun in the session.
+func TestNobodyClosesTheSessionOfTheNextWork(t *testing.T) {
+	s, _, _ := idle(t)
+	if s.job.hangs() || !s.job.late() {
+		t.Error("work that has returned counts as hanging")
 	}
 }
 

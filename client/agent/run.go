@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // The reasons why the context of Run's work ends (context.Cause). Each matches ErrPermissionOver.
@@ -53,9 +54,10 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 //
 // If work returns before its context ends, Run closes the session, which hands over to another
 // process, and returns the error of work, or nil. If ctx ends, Run returns its error, once work has
-// returned, joined with that of work if that is another one than its context's. It returns
-// ErrClassic in a Classic group, and an error if the kernel refuses its clock or its timers, or if
-// URL is no URL. An agent that is not there is waited for: see Client.Report.
+// returned, joined with that of work if that is another one than its context's, and was not
+// reported before (Client.Report). It returns ErrClassic in a Classic group, and an error if the
+// kernel refuses its clock or its timers, or if URL is no URL. An agent that is not there is waited
+// for: see Client.Report.
 func (c *Client) Run(ctx context.Context, work func(ctx context.Context, epoch Epoch) error) error {
 	if err := c.Check(); err != nil {
 		return err
@@ -65,10 +67,11 @@ func (c *Client) Run(ctx context.Context, work func(ctx context.Context, epoch E
 	defer stop()
 	_ = again(running, func() (progress bool) { // it ends with running
 		s := &sessionOfRun{ctx: ctx, work: work, report: c.report}
-		if last = s.run(ctx, c); last.final {
+		switch last = s.run(ctx, c); {
+		case last.final:
 			stop()
-		} else {
-			last.report(ctx, c.report)
+		case !last.told:
+			c.report(ctx, last.error())
 		}
 		return s.heard
 	})
@@ -87,14 +90,10 @@ type outcome struct {
 	why   error // why the session ended, or the work had to end
 	err   error // the work's, if that is another one than its context's
 	final bool  // Run is over, with err
-	told  bool  // it was reported before
+	told  bool  // all of it was reported before
 }
 
-func (o outcome) report(ctx context.Context, report func(context.Context, error)) {
-	if !o.told {
-		report(ctx, errors.Join(o.why, o.err))
-	}
-}
+func (o outcome) error() error { return errors.Join(o.why, o.err) }
 
 // sessionOfRun is one session of Run. After a job the session is closed, to give back what is left
 // of the permission, unless the job has ended because it was not renewed in time. Then another one
@@ -107,12 +106,13 @@ type sessionOfRun struct {
 	shut context.CancelFunc // closes the session
 
 	mu     sync.Mutex
-	heard  bool       // the agent has sent something
-	job    *job       // the newest; nil until the agent permits one
-	told   *job       // whose end was reported last, while the session stayed open
-	epoch  Epoch      // of the last permission
-	newest Permission // as the agent sent it last; zero when the session ends
-	fatal  error      // why there can be none
+	heard  bool          // the agent has sent something
+	job    *job          // the newest; nil until the agent permits one
+	told   *job          // whose end was reported last, while the session stayed open
+	epoch  Epoch         // of the last permission
+	newest Permission    // as the agent sent it last; zero when the session ends
+	until  time.Duration // the latest deadline of this session
+	fatal  error         // why there can be none
 }
 
 // run opens a session, and returns when it is closed and its job has ended.
@@ -135,8 +135,14 @@ func (s *sessionOfRun) run(ctx context.Context, c *Client) outcome {
 	o := j.outcome()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	o.told = s.told == j
-	return o
+	switch {
+	case s.told != j:
+		return o
+	case session.Err() != nil: // we closed it
+		return outcome{told: true}
+	default:
+		return outcome{why: why}
+	}
 }
 
 // endWork ends the work when the session has ended, or is about to be closed because of what the
@@ -176,15 +182,19 @@ func (s *sessionOfRun) hear(p Permission) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.heard = true
+	s.until = max(s.until, p.until)
 	switch {
 	case s.job != nil && p.Granted && p.Epoch >= s.epoch:
 		s.epoch, s.newest = p.Epoch, p
 		s.job.extend(p) // in time, or it changes nothing
 		s.goOn()
 	case s.job != nil && p.session == nil: // the session has ended: see endWork
+	case s.job != nil && p.Granted: // a lower epoch is another group object's
+		s.newest = Permission{}
+		s.stop(errRevoked)
 	case s.job != nil:
 		s.newest = Permission{}
-		if s.job.revoked() {
+		if s.job.revoked(s.until) {
 			s.shut()
 		}
 	case !p.Granted || s.ctx.Err() != nil:
@@ -207,8 +217,10 @@ func (s *sessionOfRun) begin(p Permission) {
 		j.left = func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			j.result().report(s.ctx, s.report)
-			s.told = j
+			if s.ctx.Err() == nil { // else Run returns it
+				s.report(context.WithoutCancel(s.ctx), j.result().error())
+				s.told = j
+			}
 			s.goOn()
 		}
 		s.job, s.epoch = j, p.Epoch

@@ -268,6 +268,25 @@ func TestALateProgramGivesBack(t *testing.T) {
 	p.sessions(0, 1)
 }
 
+// The end of its work was reported. What ends the session later is something else.
+func TestTheEndOfASessionWithoutWorkIsReported(t *testing.T) {
+	p := late(t)
+	p.agent.Cut()
+	for _, want := range []string{"did not renew", "session ended"} {
+		select {
+		case err := <-p.reports:
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("reported: %v, want that it %s", err, want)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("it is not reported that it %s", want)
+		}
+	}
+	p.agent.Thaw()
+	p.stop(nil)
+	p.returned()
+}
+
 func TestADeadAgentEndsTheWorkAtOnce(t *testing.T) {
 	p := starts(t)
 	p.agent.Grant(7, long)

@@ -30,7 +30,7 @@ const loopMayLag = 50 * time.Millisecond
 // followPermission is a session. It tells the app whether it may act: now, at each change, when the
 // deadline has moved on by a quarter of what is left, and again when a third of the time that it
 // was told last has passed. A permission ends at its deadline, because an agent that stands still
-// cannot revoke it. An app that is told that it may not act gives its session up, so a deadline
+// cannot revoke it. An app that is told that it may not act may give its session up, so a deadline
 // that has only passed is no news: where the whole agent stood still, the loop may find the
 // permission renewed. What was revoked and granted again before this goroutine came to it is told
 // as both: in between, the process may have been in another group, where others acted.

@@ -65,7 +65,7 @@ type app struct {
 func (a *app) session(ctx context.Context, client *agent.Client) (ended bool) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	acted, until := false, register.Instant(0)
+	acted, last := false, register.Instant(0) // the last deadline that it was told
 	// the error says that the agent is gone, or that we ended it
 	_ = client.Session(ctx, func(p agent.Permission) {
 		coordinator := p.Coordinator
@@ -73,13 +73,14 @@ func (a *app) session(ctx context.Context, client *agent.Client) (ended bool) {
 			coordinator = ""
 		}
 		a.permission.say.Names(coordinator)
+		var until register.Instant
 		now := register.Now()
-		left := until - now
-		if until = 0; a.guarded {
+		if a.guarded {
 			until = now.Add(p.Remaining())
+			last = max(last, until)
 		}
 		a.permission.told(p.Granted, until)
-		if acted && !p.Granted && left > 0 {
+		if acted && !p.Granted && now < last {
 			ended = true
 			end()
 		}
