@@ -192,17 +192,17 @@ func TestALaterDeadlineIsGivenBack(t *testing.T) {
 	}
 }
 
-// A lower epoch, or none, is of another group object. The session that was open for the last one is
-// closed, also if its lease had run out.
+// A lower epoch is of another group object, and a permission without one of a Classic group. The
+// session that was open for the last object is closed, also if its lease had run out.
 func TestAnotherGroupObjectAfterALeaseThatRanOut(t *testing.T) {
-	for _, epoch := range []Epoch{6, 0} {
+	six := permitted(t, 6, time.Minute)
+	six.renewed, six.session = 2, t.Context()
+	for _, other := range []Permission{six, {Granted: true, session: t.Context()}} {
 		s, closed, _ := idle(t)
-		other := permitted(t, epoch, time.Minute)
-		other.renewed, other.session = 2, t.Context()
 		s.hear(other)
 		if len(closed) != 1 || s.job.epoch != 7 {
-			t.Errorf("epoch %d: the session was closed %d times, and the work was called under %d last", epoch,
-				len(closed), s.job.epoch)
+			t.Errorf("epoch %d: the session was closed %d times, and the work was called under %d last",
+				other.Epoch, len(closed), s.job.epoch)
 		}
 	}
 }
