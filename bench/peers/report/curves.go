@@ -15,19 +15,24 @@ import (
 
 // Sizes of curves, in points.
 const (
-	panel = vg.Length(114) // the height of a condition
+	panel = vg.Length(114) // the height of a condition, at least
 	plot0 = vg.Length(44)  // where the axis of time begins
 	key   = vg.Length(120) // the column of names, on the right
 )
 
 // lines distinguish systems of one colour, in the order in which they come.
-var lines = [][]vg.Length{nil, {5, 2}, {1.5, 2}, {8, 2, 1.5, 2}}
+var lines = [][]vg.Length{
+	nil, {5, 2}, {1.5, 2}, {8, 2, 1.5, 2}, {1.5, 6}, {8, 2, 1.5, 2, 1.5, 2},
+}
 
 // curves draws, for each condition, for which part of each minute somebody led: a line for each
 // system, and a cross for each spurious change.
 func curves(some []Record) ([]byte, error) {
 	under := distinct(some, Record.under)
-	height := top + border + panel*vg.Length(len(under))
+	height := vg.Length(top + border)
+	for _, name := range under {
+		height += tall(of(some, name))
+	}
 	svg := vgsvg.New(width, height)
 	c := draw.New(svg)
 	c.FillPolygon(paper, []vg.Point{{}, {X: width}, {X: width, Y: height}, {Y: height}})
@@ -35,9 +40,11 @@ func curves(some []Record) ([]byte, error) {
 	heading.Font.Weight = weight.WeightBold
 	c.FillText(heading, vg.Point{X: border, Y: height - border - 10},
 		"For which part of each minute somebody leads; crosses: spurious changes")
-	for i, name := range under {
-		of := slices.DeleteFunc(slices.Clone(some), func(r Record) bool { return r.under() != name })
-		area{c, height - top - panel*vg.Length(i)}.draw(name, of)
+	below := height - top
+	for _, name := range under {
+		systems := of(some, name)
+		area{c, below, tall(systems)}.draw(name, systems)
+		below -= tall(systems)
 	}
 	var out bytes.Buffer
 	if _, err := svg.WriteTo(&out); err != nil {
@@ -47,15 +54,23 @@ func curves(some []Record) ([]byte, error) {
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif")), nil
 }
 
+// of returns the records of a condition.
+func of(some []Record, under string) []Record {
+	return slices.DeleteFunc(slices.Clone(some), func(r Record) bool { return r.under() != under })
+}
+
+// tall is the height of a condition's panel: the names of all its systems stand beside it.
+func tall(systems []Record) vg.Length { return max(panel, line*vg.Length(len(systems)+3)) }
+
 // area is the panel of a condition, below a height.
 type area struct {
 	draw.Canvas
-	below vg.Length
+	below, tall vg.Length
 }
 
 // high and low are where 100 % and 0 % are.
 func (a area) high() vg.Length { return a.below - line - 4 }
-func (a area) low() vg.Length  { return a.below - panel + 2*line }
+func (a area) low() vg.Length  { return a.below - a.tall + 2*line }
 
 // at is where a share of a minute is, of so many.
 func (a area) at(minute float64, of int, share float64) vg.Point {
