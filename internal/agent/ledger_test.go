@@ -264,7 +264,7 @@ func TestAnAgentThatStoodStillReadsItsRenewals(t *testing.T) {
 			api.followPermission(t.Context(), func(_ string, data any) bool {
 				may = data.(permissionJSON).MayAct
 				if time.Since(begun) < c.stands {
-					time.Sleep(c.stands)
+					<-time.After(c.stands) // the bubble's clock
 				}
 				return may && time.Since(begun) <= max(deadline, c.stands)
 			})
