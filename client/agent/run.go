@@ -189,7 +189,7 @@ func (s *sessionOfRun) hear(p Permission) {
 		s.job.extend(p) // in time, or it changes nothing
 		s.goOn()
 	case s.job != nil && p.session == nil: // the session has ended: see endWork
-	case s.job != nil && p.Granted: // a lower epoch is another group object's
+	case s.job != nil && p.Granted: // of another group object: its epoch is lower, or it has none
 		s.newest = Permission{}
 		s.stop(errRevoked)
 	case s.job != nil:
