@@ -26,6 +26,7 @@ type job struct {
 	renewed time.Duration // when the lease was last renewed, by the agent's clock
 	end     time.Duration // when the context ends unless the agent renews the lease
 	over    error         // why the context has ended; nil while it has not
+	hangsAt time.Duration // from when on work that goes on hangs; since the context has ended
 	closing bool          // the session is closed when the work has returned
 	gone    bool          // the work has returned
 	err     error         // the work's
@@ -43,6 +44,10 @@ const (
 	// quarter (20 ms of 82) to notice. Timers of a machine that is busy are milliseconds late.
 	restShare = 4
 	leastRest = 10 * time.Millisecond
+	// leastNotice is for how long the work may go on after its context has ended, at least, before it
+	// counts as hanging. A program that has just stood still for longer than its permission finds the
+	// permission over, and has had no time to return.
+	leastNotice = 50 * time.Millisecond
 )
 
 // endOf returns when the context of the work ends under a permission that is received now.
@@ -170,9 +175,8 @@ func (j *job) mayFollow(p Permission) bool {
 	return p.Granted && j.renewedBy(p)
 }
 
-// watch ends the context in time. If the work has not returned when the permission has ended, it
-// closes the session: nothing is left to give back, and this process is no candidate while the work
-// goes on.
+// watch ends the context in time. If the work hangs, it closes the session: nothing is left to give
+// back, and this process is no candidate while the work goes on.
 func (j *job) watch() {
 	defer close(j.watched)
 	err := j.alarm.Wait()
@@ -185,13 +189,13 @@ func (j *job) watch() {
 	j.unwatched(err)
 }
 
-// hangs reports whether the work goes on though its permission is over. Then the session is to be
-// closed, and no other job follows in it.
+// hangs reports whether the work goes on though its permission is over, and it has had the time to
+// notice that. Then the session is to be closed, and no other job follows in it.
 func (j *job) hangs() bool {
 	now := j.check()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.gone || j.over == nil || now < j.until {
+	if j.gone || j.over == nil || now < j.hangsAt {
 		return false
 	}
 	j.closing = true
@@ -261,9 +265,12 @@ func (j *job) finish(why error) {
 	if j.over != nil {
 		return
 	}
-	j.over = why
+	j.over, j.hangsAt = why, j.until
+	if now, err := boottime.Now(); err == nil {
+		j.hangsAt = max(j.until, now+leastNotice)
+	}
 	j.cancel(why)
-	_ = j.alarm.Set(j.until) // if the work has returned, there is nothing left to watch
+	_ = j.alarm.Set(j.hangsAt) // if the work has returned, there is nothing left to watch
 }
 
 // workContext is the context of the work. Its Err reads the clock at each call, because after a

@@ -288,6 +288,20 @@ func TestAContextNeverEndsEarlierThanPromised(t *testing.T) {
 	}
 }
 
+// A program that has stood still for longer than its permission has had no time to return: it does
+// not hang yet.
+func TestWorkThatStoodStillDoesNotHang(t *testing.T) {
+	j := quiet(t, time.Second)
+	pass(t, j.until)
+	if j.hangs() {
+		t.Error("it hangs at the instant at which its context ends")
+	}
+	pass(t, j.hangsAt)
+	if !j.hangs() {
+		t.Error("it never hangs")
+	}
+}
+
 // Work that goes on after its context has ended keeps the session open until the permission is
 // over, and no longer.
 func TestHangingWorkClosesItsSessionWhenThePermissionIsOver(t *testing.T) {

@@ -43,8 +43,9 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 // its agent was, and the lease may go on. Then work is called again, under the same epoch, as soon
 // as the agent reports a renewal. If the lease has run out meanwhile, nothing is left to give back:
 // this process stays a candidate, and if its agent has the lease again, work is called under the
-// new epoch. Work that does not return before the permission is over loses it all the same, and
-// this process is no candidate until it has returned.
+// new epoch. Work that does not return before the permission is over loses it all the same. If it
+// has not returned 50 ms after its context has ended either, this process is no candidate until it
+// has.
 //
 // The epoch of the lease may grow while the permission goes on: after an edit of the group, a
 // change of its voters, or a close election. Nobody else has acted in between, so the work goes on,
