@@ -535,3 +535,20 @@ func TestAThrottledLeaseholderKeepsItsLease(t *testing.T) {
 		}
 	}
 }
+
+// LH10: a process that is alone grants its renewals at once. The last gap of a longer lease, which
+// begins when the lease becomes shorter, does not make it longer again.
+func TestTheLeaseOfOneProcess(t *testing.T) {
+	r := rosterOf(1)
+	r.LeaseMinimum = 100 * ms
+	s := newSolo(t, r, "P1")
+	s.do(lease.Event{Type: lease.Nominated, Process: "P1"})
+	s.after(5 * time.Second)
+	s.do(lease.Event{Type: lease.AppAsked, Length: 100 * ms})
+	if s.Asks() != 400*ms {
+		t.Fatalf("it asks for %v", s.Asks())
+	}
+	if s.after(9 * time.Second); s.Asks() != 100*ms {
+		t.Errorf("9 s later it asks for %v", s.Asks())
+	}
+}

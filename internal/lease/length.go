@@ -166,7 +166,7 @@ func (l *length) forget(now Instant) {
 // W(L)/2. A gap that began under a longer lease says nothing of this one: the renewals came less
 // often.
 func (l *length) renewed(r *Roster, gap time.Duration, now Instant) {
-	if now-gap < l.shortened {
+	if now-gap <= l.shortened {
 		return
 	}
 	delay := max(gap-r.heartbeat(l.lease), 0)
