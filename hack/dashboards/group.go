@@ -95,9 +95,11 @@ func groupLease() []g.Panel {
 		g.TimeSeries("Lease: renewals", "From the request to the grant of one process.", "s",
 			quantiles("podesta_agent_lease_renewal_duration_seconds", ofGroup)...),
 		g.TimeSeries("Lapses, pauses, failed writes",
-			"Leases that ran out; agents that stood still; writes to the state directory that failed.",
+			"Leases that ran out; who was late when one did, or became longer; agents that stood still; "+
+				"writes to the state directory that failed.",
 			"short",
 			increase("sum", "podesta_agent_lease_lapses_total", ofGroup, "lapses"),
+			increase("sum by (late)", "podesta_agent_lease_delays_total", ofGroup, "delays: {{late}}"),
 			increase("sum", "podesta_agent_loop_pauses_total", ofGroup, "pauses"),
 			increase("sum", "podesta_agent_state_write_failures_total", ofGroup, "failed writes")),
 	}

@@ -143,6 +143,8 @@ func TestMetricsOfAGuardedGroup(t *testing.T) {
 			"podesta_agent_has_coordinator":                   0,
 			"podesta_agent_lease_remaining_seconds":           0,
 			"podesta_agent_lease_lapses_total":                1,
+			`podesta_agent_lease_delays_total{late="Voters"}`: 1,
+			`podesta_agent_lease_delays_total{late="Agent"}`:  0,
 			`leader_election_master_status{name="scheduler"}`: 0,
 			"podesta_agent_peers_up":                          0,
 			"podesta_agent_links_open":                        0,
@@ -188,6 +190,16 @@ func TestMetricsOfALeaseThatEnds(t *testing.T) {
 		} {
 			if n := p2.value(t, series); n != 0 {
 				t.Errorf("%s is %v, and the lease has run out", series, n)
+			}
+		}
+		<-time.After(leaseTime)
+		for series, want := range map[string]float64{
+			"podesta_agent_lease_lapses_total":                1,
+			`podesta_agent_lease_delays_total{late="Agent"}`:  1,
+			`podesta_agent_lease_delays_total{late="Voters"}`: 0,
+		} {
+			if got := p2.value(t, series); got != want {
+				t.Errorf("p2 stood still: %s is %v, want %v", series, got, want)
 			}
 		}
 	})

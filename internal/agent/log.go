@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"context"
+	"log/slog"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
@@ -14,7 +16,12 @@ func (a *agent) log(notes []node.Note) {
 		case node.Follows:
 			a.logElection(n)
 		case node.Holds:
-			a.trace("holds", n, "deadline", int64(n.Until))
+			a.trace("holds", n, "deadline", int64(n.Until), "lease", n.Lease)
+		case node.Asks:
+			a.Logger.Info("asks for another lease", "lease", n.Lease, "epoch", n.Epoch,
+				"boottime", int64(a.Ledger.clocks.Boot()))
+		case node.Delayed:
+			a.logDelay(n)
 		case node.Revoked:
 			a.trace("stops", n, "told", int64(a.Ledger.told()))
 		case node.Releases:
@@ -70,4 +77,17 @@ func (a *agent) logElection(n node.Note) {
 func (a *agent) trace(state string, n node.Note, more ...any) {
 	a.Logger.Info("lease", append([]any{"state", state, "epoch", n.Epoch,
 		"incarnation", a.Incarnation, "boottime", int64(a.Ledger.clocks.Boot())}, more...)...)
+}
+
+// logDelay says who was late when the lease ran out, or became longer.
+func (a *agent) logDelay(n node.Note) {
+	d := n.Delay
+	a.Meter.delays.inc(d.Late)
+	level, said := slog.LevelInfo, "the lease becomes longer"
+	if d.Lapsed {
+		level, said = slog.LevelWarn, "the lease ran out before it was renewed"
+	}
+	a.Logger.Log(context.Background(), level, said, "late", d.Late, "gap", d.Gap, "own", d.Own,
+		"rounds", d.Rounds, "granted", d.Granted, "epoch", n.Epoch,
+		"boottime", int64(a.Ledger.clocks.Boot()))
 }

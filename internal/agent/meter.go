@@ -37,6 +37,7 @@ type Meter struct {
 	lease         prometheus.Gauge // seconds
 	renewal       prometheus.Histogram
 	lapses        prometheus.Counter
+	delays        kinds[lease.Late]
 	pauses        prometheus.Counter
 	paused        prometheus.Counter // seconds
 	writeFailures prometheus.Counter
@@ -153,6 +154,9 @@ func (m *Meter) registerLease() {
 	m.registry.MustRegister(m.lease)
 	m.lapses = m.counter("podesta_agent_lease_lapses_total",
 		"Leases of this process that ran out before they were renewed or given up.")
+	m.delays = byLabel(m, "podesta_agent_lease_delays_total",
+		"Delays that ended the lease of this process, or made it longer, by who was late.", "late",
+		[]lease.Late{lease.LateAgent, lease.LateVoters, lease.LateApp})
 	m.pauses = m.counter("podesta_agent_loop_pauses_total",
 		"How often the agent stood still, or woke late, for more than half of its measured timeout.")
 	m.paused = m.counter("podesta_agent_loop_paused_seconds_total",

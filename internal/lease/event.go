@@ -85,4 +85,6 @@ type Output struct {
 	Appoint string // the election algorithm is to name this process
 	// Predecessor has stepped down in favour of Appoint; empty: nobody has.
 	Predecessor string
+	// Delay has ended the lease of this process, or made it longer (LH10); nil: none has.
+	Delay *Delay
 }

@@ -28,6 +28,8 @@ func (m *Machine) lapse() {
 	}
 	held, sought, again := l.held, l.sought, m.mayAskAgain()
 	rival := m.roster.hasRival(m.self.Name) && held.mayHaveRival(m.self.Name, m.now.Boot)
+	m.out.Delay = m.delayed(held, held.renewed, l.length.lease)
+	m.out.Delay.Lapsed = true
 	l.lapsedAt = m.now.Boot
 	l.length.lapsed(held.renewed)
 	if m.roster.majority() == 1 { // it may hear from nobody, and need not

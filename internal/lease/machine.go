@@ -84,9 +84,7 @@ func (m *Machine) Step(e Event) *Output {
 	case Doubted:
 		m.doubted(e.Process)
 	case AppAsked:
-		if l := &m.leaseholder; l.held != nil {
-			l.length.asked(m.roster, e.Length, m.now.Boot)
-		}
+		m.appAsked(e.Length)
 	case LinkUp:
 		m.linkOpened(e.Process)
 		m.linkUp(e.Process)

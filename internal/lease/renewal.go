@@ -47,8 +47,9 @@ func (r *renewal) waits(t *tally) bool { return r.restAt > 0 && t.renewed < r.se
 // renew sends the next round of renewals (LH3), and asks again for the votes that it seeks beside.
 func (m *Machine) renew() {
 	l := &m.leaseholder
-	l.nextRound = m.now.Boot + m.roster.heartbeat(l.length.lease)
+	late, next := m.now.Boot-l.nextRound, m.now.Boot+m.roster.heartbeat(l.length.lease)
 	m.requestVotes(l.held, Renew)
+	l.held.round(m.round).late, l.nextRound = late, next
 	if l.sought != nil {
 		m.requestVotes(l.sought, Vote)
 	}
@@ -107,6 +108,8 @@ func (m *Machine) renewRest() {
 	if l.held == nil || !r.waits(l.held) || m.now.Boot < r.restAt {
 		return
 	}
+	round := l.held.round(r.request.Round)
+	round.late = max(round.late, m.now.Boot-r.restAt)
 	r.restAt, r.toAllUntil = 0, m.now.Boot+toAll
 	for i, q := range l.held.roster.Members {
 		if r.due[i] == 0 {

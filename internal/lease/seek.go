@@ -70,7 +70,7 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 		left := Outlast(l.held.deadline - m.now.Boot) // its window reaches the deadline
 		p.Lease = min(max(l.length.lease, left), t.roster.Lease)
 	}
-	t.rounds[m.round%uint64(len(t.rounds))] = round{
+	*t.round(m.round) = round{
 		number: m.round,
 		sent:   m.now.Boot,
 		lease:  p.Lease,
@@ -136,7 +136,7 @@ func (m *Machine) voted(from Incarnation, v Response) {
 		}
 		gap := t.count(from, v, elsewhere, m.now.Boot)
 		if gap > 0 && t == m.leaseholder.held && t.roster == m.roster {
-			m.leaseholder.length.renewed(m.roster, gap, m.now.Boot)
+			m.measured(t, gap)
 		}
 	}
 }

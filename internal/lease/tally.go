@@ -33,7 +33,11 @@ type round struct {
 	number uint64
 	sent   Instant
 	lease  time.Duration
+	late   time.Duration // by how much a part of it was sent late, at most; nothing depends on it
 }
+
+// round returns where the round of a number is noted, unless 32 have followed it.
+func (t *tally) round(number uint64) *round { return &t.rounds[number%uint64(len(t.rounds))] }
 
 // newTally returns a tally without votes.
 func newTally(e Epoch, r *Roster, now Instant) *tally {
@@ -108,7 +112,7 @@ func (t *tally) count(
 	from Incarnation, v Response, elsewhere bool, now Instant,
 ) (gap time.Duration) {
 	i := t.roster.indexOf(from)
-	r := t.rounds[v.Round%uint64(len(t.rounds))]
+	r := t.round(v.Round)
 	if i < 0 || !t.roster.Members[i].Voter || r.number != v.Round {
 		return 0
 	}

@@ -133,6 +133,9 @@ func (n *Node) stepLease(e lease.Event) {
 	if !led && n.guarded() && n.lease.IgnoresElections() { // F5
 		n.elect(election.Event{Type: election.Led})
 	}
+	if out.Delay != nil {
+		n.note(Note{Type: Delayed, Epoch: n.holds, Delay: out.Delay})
+	}
 	if out.Revoke {
 		n.ready.Revoke = true
 		n.note(Note{Type: Revoked, Epoch: n.holds})

@@ -44,6 +44,7 @@ type Node struct {
 	deserted  bool    // the app has no session, though it had one, or the group wants one
 	rests     bool    // the lease protocol has withdrawn the process for a while (C5)
 	holds     lease.Epoch
+	asks      time.Duration // how long a lease, while it holds one
 
 	alarms  alarms
 	asking  unanswered // since AwaitAnswer was set last
@@ -160,14 +161,19 @@ func (n *Node) permit() {
 		Deadline: deadline,
 		Renewed:  n.lease.Renewed(),
 	}
-	if epoch != n.holds {
-		n.holds = epoch
+	asks := n.lease.Asks()
+	switch {
+	case epoch != n.holds:
 		n.note(Note{
 			Type:  Holds,
 			Epoch: epoch,
 			Until: deadline,
+			Lease: asks,
 		})
+	case asks != n.asks:
+		n.note(Note{Type: Asks, Epoch: epoch, Lease: asks})
 	}
+	n.holds, n.asks = epoch, asks
 }
 
 // next is when a Tick is due.

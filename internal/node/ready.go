@@ -1,6 +1,8 @@
 package node
 
 import (
+	"time"
+
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 )
@@ -51,8 +53,13 @@ const (
 	// Follows: the process follows Process, under Epoch in a Guarded group; Account tells of the
 	// election.
 	Follows NoteType = iota + 1
-	// Holds: this process holds the lease of Epoch; its first permission ends at Until.
+	// Holds: this process holds the lease of Epoch, and asks for a Lease of this length from now on;
+	// its first permission ends at Until.
 	Holds
+	// Asks: it asks for a longer or a shorter Lease than before, under the same Epoch.
+	Asks
+	// Delayed: the lease of Epoch has run out, or will be longer, because of Delay.
+	Delayed
 	// Revoked: it holds Epoch no more.
 	Revoked
 	// Releases: it gives back Epoch of Group.
@@ -93,6 +100,8 @@ type Note struct {
 	Epoch   lease.Epoch
 	Group   string
 	Until   lease.Instant
+	Lease   time.Duration
+	Delay   *lease.Delay
 	Timer   election.Timer
 	Account *Account
 	Err     error
