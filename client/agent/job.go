@@ -26,7 +26,7 @@ type job struct {
 	renewed time.Duration // when the lease was last renewed, by the agent's clock
 	end     time.Duration // when the context ends unless the agent renews the lease
 	over    error         // why the context has ended; nil while it has not
-	hangsAt time.Duration // from when on work that goes on hangs; since the context has ended
+	hangsAt time.Duration // work that still runs then hangs; 0: its permission is not over
 	closing bool          // the session is closed when the work has returned
 	gone    bool          // the work has returned
 	err     error         // the work's
@@ -44,10 +44,9 @@ const (
 	// quarter (20 ms of 82) to notice. Timers of a machine that is busy are milliseconds late.
 	restShare = 4
 	leastRest = 10 * time.Millisecond
-	// leastNotice is for how long the work may go on after its context has ended, at least, before it
-	// counts as hanging. A program that has just stood still for longer than its permission finds the
-	// permission over, and has had no time to return.
-	leastNotice = 50 * time.Millisecond
+	// hangsAfter is for how long work may still run after its permission was found to be over, before
+	// it counts as hanging: a program that has just stood still has had no time to return.
+	hangsAfter = 50 * time.Millisecond
 )
 
 // endOf returns when the context of the work ends under a permission that is received now.
@@ -190,12 +189,19 @@ func (j *job) watch() {
 }
 
 // hangs reports whether the work goes on though its permission is over, and it has had the time to
-// notice that. Then the session is to be closed, and no other job follows in it.
+// notice that. Then the session is to be closed, and no other job follows in it. While it has not,
+// the alarm is set for when it will have.
 func (j *job) hangs() bool {
 	now := j.check()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.gone || j.over == nil || now < j.hangsAt {
+	switch {
+	case j.gone || j.over == nil || now < j.until:
+		return false
+	case j.hangsAt == 0:
+		j.hangsAt = now + hangsAfter
+	}
+	if now < j.hangsAt && j.alarm.Set(j.hangsAt) == nil {
 		return false
 	}
 	j.closing = true
@@ -265,12 +271,9 @@ func (j *job) finish(why error) {
 	if j.over != nil {
 		return
 	}
-	j.over, j.hangsAt = why, j.until
-	if now, err := boottime.Now(); err == nil {
-		j.hangsAt = max(j.until, now+leastNotice)
-	}
+	j.over = why
 	j.cancel(why)
-	_ = j.alarm.Set(j.hangsAt) // if the work has returned, there is nothing left to watch
+	_ = j.alarm.Set(j.until) // if the work has returned, there is nothing left to watch
 }
 
 // workContext is the context of the work. Its Err reads the clock at each call, because after a

@@ -44,8 +44,7 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 // as the agent reports a renewal. If the lease has run out meanwhile, nothing is left to give back:
 // this process stays a candidate, and if its agent has the lease again, work is called under the
 // new epoch. Work that does not return before the permission is over loses it all the same. If it
-// has not returned 50 ms after its context has ended either, this process is no candidate until it
-// has.
+// has not returned 50 ms after that either, this process is no candidate until it has.
 //
 // The epoch of the lease may grow while the permission goes on: after an edit of the group, a
 // change of its voters, or a close election. Nobody else has acted in between, so the work goes on,
@@ -147,8 +146,7 @@ func (s *sessionOfRun) run(ctx context.Context, c *Client) outcome {
 }
 
 // endWork ends the work when the session has ended, or is about to be closed because of what the
-// agent sent. Closing gives the permission back, so it waits until the work has returned, or until
-// the permission is over.
+// agent sent. Closing gives the permission back, so it waits until the work has returned, or hangs.
 func (s *sessionOfRun) endWork(why error) {
 	s.mu.Lock()
 	j := s.job

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
@@ -87,7 +88,10 @@ func (a *agent) logDelay(n node.Note) {
 	if d.Lapsed {
 		level, said = slog.LevelWarn, "the lease ran out before it was renewed"
 	}
-	a.Logger.Log(context.Background(), level, said, "late", d.Late, "gap", d.Gap, "own", d.Own,
-		"rounds", d.Rounds, "granted", d.Granted, "epoch", n.Epoch,
-		"boottime", int64(a.Ledger.clocks.Boot()))
+	parts := []any{"late", d.Late, "gap", d.Gap}
+	if d.Late != lease.LateApp {
+		parts = append(parts, "own", d.Own, "rounds", d.Rounds, "granted", d.Granted)
+	}
+	a.Logger.Log(context.Background(), level, said, append(parts, "epoch", n.Epoch,
+		"boottime", int64(a.Ledger.clocks.Boot()))...)
 }

@@ -12,7 +12,8 @@ const (
 	// LateVoters: it sent the renewals in time. The voters answered late, the links delayed what was
 	// said, or this process read it late.
 	LateVoters Late = "Voters"
-	// LateApp: the app let too much time pass between two questions.
+	// LateApp: too much time passed between two questions of the app, or until it read what the agent
+	// had sent.
 	LateApp Late = "App"
 )
 
@@ -22,31 +23,31 @@ type Delay struct {
 	Late   Late
 	Lapsed bool // it has ended the lease
 	// Gap is for how long no majority had granted a later renewal than the newest that it had
-	// granted, counted from the sending of that one. With LateApp it is the time between the
-	// questions.
+	// granted, counted from the sending of that one; of a lease that has just begun, from its VOTE.
+	// With LateApp it is the time between the questions, and what follows is zero.
 	Gap time.Duration
-	// Own is by how much this process sent a renewal of that time late, at most. Those that have yet
-	// to be sent count.
+	// Own is how late this process sent those renewals of that time that it sent the latest, while
+	// the lease ran. Those that were due and had yet to be sent count.
 	Own time.Duration
-	// Rounds is how many rounds of renewals it sent in that time, and Granted how many voters, with
-	// this process, have granted one of them.
+	// Rounds is how many rounds of requests for the epoch it sent in that time, of the newest 32, and
+	// Granted how many voters, with this process, have granted one of them.
 	Rounds, Granted int
 }
 
 // delayed describes the gap that has gone on since a renewal was sent, while this process held the
-// lease of a tally, and asked for one of this length. The agent was late if at least half of what
-// the gap is over the heartbeat is its own.
-func (m *Machine) delayed(t *tally, since Instant, asked time.Duration) *Delay {
+// lease of a tally until an instant. The agent was late if at least half of what the gap is over
+// the heartbeat is its own.
+func (m *Machine) delayed(t *tally, since, until Instant) *Delay {
 	l := &m.leaseholder
-	d := &Delay{
-		Late: LateVoters,
-		Gap:  m.now.Boot - since,
-		Own:  max(m.now.Boot-l.nextRound, 0),
+	d := &Delay{Late: LateVoters, Gap: m.now.Boot - since, Own: max(until-l.nextRound, 0)}
+	if r := &l.renewal; r.restAt > 0 && r.sent > since { // others are to get it, too (LH11)
+		d.Own = max(d.Own, until-r.restAt)
 	}
-	if r := &l.renewal; r.restAt > 0 && r.sent > since { // the rest of it waited in vain (LH11)
-		d.Own = max(d.Own, m.now.Boot-r.restAt)
-	}
+	asked := l.length.lease // the shortest of that time
 	for _, r := range t.rounds {
+		if r.number > 0 && r.sent >= since {
+			asked = min(asked, r.lease)
+		}
 		if r.number > 0 && r.sent > since {
 			d.Rounds++
 			d.Own = max(d.Own, r.late)
@@ -57,7 +58,7 @@ func (m *Machine) delayed(t *tally, since Instant, asked time.Duration) *Delay {
 			d.Granted++
 		}
 	}
-	if 2*d.Own >= d.Gap-m.roster.heartbeat(asked) {
+	if d.Own > 0 && 2*d.Own >= until-since-m.roster.heartbeat(asked) {
 		d.Late = LateAgent
 	}
 	return d
@@ -68,7 +69,7 @@ func (m *Machine) measured(t *tally, gap time.Duration) {
 	l := &m.leaseholder.length
 	before := l.lease
 	if l.renewed(m.roster, gap, m.now.Boot); l.lease > before {
-		m.out.Delay = m.delayed(t, m.now.Boot-gap, before)
+		m.out.Delay = m.delayed(t, m.now.Boot-gap, m.now.Boot)
 	}
 }
 

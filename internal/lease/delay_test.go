@@ -73,7 +73,35 @@ func TestWhoWasLate(t *testing.T) {
 				s.asleep(200 * ms)
 				s.do(lease.Event{Type: lease.Tick})
 			},
-			lease.Delay{Late: lease.LateAgent, Lapsed: true, Gap: 200 * ms, Own: 175 * ms},
+			lease.Delay{
+				Late: lease.LateAgent, Lapsed: true, Gap: 200 * ms, Own: lease.Window(100*ms) - 25*ms,
+			},
+		},
+		"it stands still when its lease is as good as lost": {
+			5, func(s *solo, _ []lease.Addressed) {
+				_, deadline, _ := s.Permission()
+				s.after(deadline - s.now - ms)
+				s.asleep(time.Second)
+				s.do(lease.Event{Type: lease.Tick})
+			},
+			lease.Delay{
+				Late: lease.LateVoters, Lapsed: true, Gap: lease.Window(100*ms) - ms + time.Second,
+				Rounds: 3, Granted: 1,
+			},
+		},
+		// A heartbeat of the longer lease is longer than the window of the shorter.
+		"nobody answers any more when the lease has just become longer": {
+			5, func(s *solo, round []lease.Addressed) {
+				s.after(40 * ms)
+				for _, a := range round {
+					s.response(a.To, s.answer(a.Request, true))
+				}
+				_, deadline, _ := s.Permission()
+				s.after(deadline - s.now)
+			},
+			lease.Delay{
+				Late: lease.LateVoters, Lapsed: true, Gap: lease.Window(100 * ms), Rounds: 2, Granted: 1,
+			},
 		},
 		"answers take 20 ms": {
 			5, func(s *solo, round []lease.Addressed) {

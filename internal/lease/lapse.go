@@ -28,7 +28,7 @@ func (m *Machine) lapse() {
 	}
 	held, sought, again := l.held, l.sought, m.mayAskAgain()
 	rival := m.roster.hasRival(m.self.Name) && held.mayHaveRival(m.self.Name, m.now.Boot)
-	m.out.Delay = m.delayed(held, held.renewed, l.length.lease)
+	m.out.Delay = m.delayed(held, held.renewed, held.deadline)
 	m.out.Delay.Lapsed = true
 	l.lapsedAt = m.now.Boot
 	l.length.lapsed(held.renewed)

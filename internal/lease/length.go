@@ -163,8 +163,8 @@ func (l *length) forget(now Instant) {
 // the longest time between two questions of the app.
 
 // renewed takes the gap before a renewal that a majority has granted: L is too short if gap >
-// W(L)/2. A gap that began under a longer lease says nothing of this one: the renewals came less
-// often.
+// W(L)/2. A gap that began under a longer lease, or when it became shorter, says nothing of this
+// one: the renewals came less often.
 func (l *length) renewed(r *Roster, gap time.Duration, now Instant) {
 	if now-gap <= l.shortened {
 		return

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/podesta-dev/podesta/internal/election"
@@ -134,7 +135,8 @@ func (n *Node) stepLease(e lease.Event) {
 		n.elect(election.Event{Type: election.Led})
 	}
 	if out.Delay != nil {
-		n.note(Note{Type: Delayed, Epoch: n.holds, Delay: out.Delay})
+		epoch, _, _ := n.lease.Permission()
+		n.note(Note{Type: Delayed, Epoch: cmp.Or(n.holds, epoch), Delay: out.Delay})
 	}
 	if out.Revoke {
 		n.ready.Revoke = true
