@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"context"
-	"log/slog"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/election"
@@ -84,14 +82,14 @@ func (a *agent) trace(state string, n node.Note, more ...any) {
 func (a *agent) logDelay(n node.Note) {
 	d := n.Delay
 	a.Meter.delays.inc(d.Late)
-	level, said := slog.LevelInfo, "the lease becomes longer"
-	if d.Lapsed {
-		level, said = slog.LevelWarn, "the lease ran out before it was renewed"
-	}
 	parts := []any{"late", d.Late, "gap", d.Gap}
 	if d.Late != lease.LateApp {
 		parts = append(parts, "own", d.Own, "rounds", d.Rounds, "granted", d.Granted)
 	}
-	a.Logger.Log(context.Background(), level, said, append(parts, "epoch", n.Epoch,
-		"boottime", int64(a.Ledger.clocks.Boot()))...)
+	parts = append(parts, "epoch", n.Epoch, "boottime", int64(a.Ledger.clocks.Boot()))
+	if d.Lapsed {
+		a.Logger.Warn("the lease ran out before it was renewed", parts...)
+	} else {
+		a.Logger.Info("the lease becomes longer", parts...)
+	}
 }

@@ -17,8 +17,8 @@ const (
 	LateApp Late = "App"
 )
 
-// Delay is one that has ended a lease, or made it longer (LH10). It is for logs and metrics: nothing
-// in this package depends on it.
+// Delay is one that has ended a lease, or made it longer (LH10). It is for logs and metrics:
+// nothing in this package depends on it.
 type Delay struct {
 	Late   Late
 	Lapsed bool // it has ended the lease
