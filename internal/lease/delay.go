@@ -26,8 +26,8 @@ type Delay struct {
 	// granted, counted from the sending of that one; of a lease that has just begun, from its VOTE.
 	// With LateApp it is the time between the questions, and what follows is zero.
 	Gap time.Duration
-	// Own is how late this process sent those renewals of that time that it sent the latest, while
-	// the lease ran. Those that were due and had yet to be sent count.
+	// Own is by how much this process sent a renewal late in that time, while the lease ran: the
+	// largest of all. Those that were due and had yet to be sent count.
 	Own time.Duration
 	// Rounds is how many rounds of requests for the epoch it sent in that time, of the newest 32, and
 	// Granted how many voters, with this process, have granted one of them.
