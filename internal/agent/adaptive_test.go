@@ -101,6 +101,14 @@ func TestAPollingAppNeedsALongerLease(t *testing.T) {
 		if held := g.agents["p5"].value(t, "podesta_agent_lease_seconds"); held != 0.4 {
 			t.Errorf("the lease is %v s, want 0.4", held)
 		}
+		for series, want := range map[string]float64{
+			`podesta_agent_lease_delays_total{late="App"}`: 1,
+			"podesta_agent_lease_lapses_total":             0,
+		} {
+			if got := g.agents["p5"].value(t, series); got != want {
+				t.Errorf("%s is %v, want %v", series, got, want)
+			}
+		}
 		<-time.After(time.Minute)
 		if held := g.agents["p5"].value(t, "podesta_agent_lease_seconds"); held != shortest.Seconds() {
 			t.Errorf("a minute after the app has ceased to ask, the lease is %v s", held)

@@ -134,14 +134,6 @@ func (l *Ledger) remaining() time.Duration {
 	return max(0, granted.Deadline-l.clocks.Boot())
 }
 
-// lapsed reports whether what was granted has run out, and was not revoked before.
-func (l *Ledger) lapsed() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	granted := l.ledger.Granted()
-	return granted.Epoch != 0 && l.clocks.Boot() >= granted.Deadline
-}
-
 // open is how many sessions are open.
 func (l *Ledger) open() int {
 	l.mu.Lock()

@@ -88,6 +88,7 @@ func (a *agent) logDelay(n node.Note) {
 	}
 	parts = append(parts, "epoch", n.Epoch, "boottime", int64(a.Ledger.clocks.Boot()))
 	if d.Lapsed {
+		a.Meter.lapses.Inc()
 		a.Logger.Warn("the lease ran out before it was renewed", parts...)
 	} else {
 		a.Logger.Info("the lease becomes longer", parts...)

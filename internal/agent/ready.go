@@ -10,9 +10,6 @@ import (
 
 // carryOut does what the node says, in the order that package node prescribes.
 func (a *agent) carryOut(r *node.Ready) {
-	if r.Revoke && a.Ledger.lapsed() {
-		a.Meter.lapses.Inc()
-	}
 	if r.Revoke {
 		a.Ledger.grant(lease.Permission{})
 	}
