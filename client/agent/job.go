@@ -26,7 +26,7 @@ type job struct {
 	renewed time.Duration // when the lease was last renewed, by the agent's clock
 	end     time.Duration // when the context ends unless the agent renews the lease
 	over    error         // why the context has ended; nil while it has not
-	hangsAt time.Duration // work that still runs then hangs; 0: its permission is not over
+	hangsAt time.Duration // from then on the work hangs; 0: its permission is not over yet
 	closing bool          // the session is closed when the work has returned
 	gone    bool          // the work has returned
 	err     error         // the work's

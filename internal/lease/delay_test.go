@@ -50,8 +50,8 @@ func (s *solo) grant(sent []lease.Addressed) {
 	}
 }
 
-// LH10: when the lease runs out or becomes longer, it says whether this process itself was late, or
-// the answers of the voters were.
+// LH10: when the lease runs out or becomes longer, the machine names who was late: this process, its
+// voters, or its app.
 func TestWhoWasLate(t *testing.T) {
 	for name, c := range map[string]struct {
 		members int

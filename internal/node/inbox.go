@@ -135,7 +135,7 @@ func (n *Node) stepLease(e lease.Event) {
 		n.elect(election.Event{Type: election.Led})
 	}
 	if out.Delay != nil {
-		epoch, _, _ := n.lease.Permission()
+		epoch, _, _ := n.lease.Permission() // n.holds is set later in the step that takes the lease
 		n.note(Note{Type: Delayed, Epoch: cmp.Or(n.holds, epoch), Delay: out.Delay})
 	}
 	if out.Revoke {
