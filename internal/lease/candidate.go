@@ -41,7 +41,6 @@ type candidacy struct {
 	noMajority   bool    // the last pre-vote was answered by no majority
 	splits       int     // attempts in a row that were given up (C6)
 	hastened     bool    // it asked the voters again sooner than after T/2 (C8)
-	gaveWay      bool    // to the leaseholder that asked for its lease again (C8)
 	lost         string  // the last leaseholder that a majority did not hear any more (C6, C8)
 }
 
@@ -51,7 +50,6 @@ func (m *Machine) Rests() bool { return m.now.Boot < m.candidacy.restsUntil }
 // leaseFound forgets what went wrong, because a process holds the lease.
 func (c *candidacy) leaseFound() {
 	c.failures, c.splits, c.waits, c.noMajority, c.lost = 0, 0, false, false, ""
-	c.gaveWay = false
 }
 
 // endPause ends the pause after what went wrong before somebody led, or while this process did

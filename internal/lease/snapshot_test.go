@@ -124,7 +124,7 @@ func (s *snapshot) candidacy(m *Machine) {
 	c := &m.candidacy
 	p := &c.preVote
 	s.number(int64(p.purpose), int64(c.failures), int64(c.splits))
-	s.flags(c.waits, c.noMajority, c.ballotsSpent, c.hastened, c.gaveWay)
+	s.flags(c.waits, c.noMajority, c.ballotsSpent, c.hastened)
 	s.name(c.lost)
 	s.due(c.releasedAt + m.t)
 	s.due(c.rosterAt + m.heartbeat)
@@ -274,7 +274,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		of     any
 		fields int
 	}{
-		{Machine{}, 20}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 14}, {preVote{},
+		{Machine{}, 20}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 13}, {preVote{},
 			11}, {leaseholder{}, 14}, {tally{}, 14}, {steppingDown{}, 4}, {lapsed{}, 2},
 		{peer{}, 7}, {follower{}, 19}, {length{}, 11}, {renewal{}, 6},
 	} {

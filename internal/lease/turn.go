@@ -11,10 +11,6 @@ import "time"
 // In a group of more than 40, the processes below the twelve highest may have to make links first,
 // each to all voters. Each further twelve have their turns n times 10 ms later than those before
 // them: by then one of these has asked, if any runs.
-//
-// If the leaseholder itself asks for its lease again (LH4), a process that does not hear it, or is
-// about to miss it, leaves it T to get it, once: it asks for nothing meanwhile. When the machines of
-// all have stood still, all of them notice a silence, and the leaseholder alone need not be replaced.
 
 // The order in which processes ask (C8).
 const (
@@ -93,16 +89,4 @@ func (m *Machine) asked(q Member) {
 	if m.waitsForTurn() && q.outranks(m.me) {
 		m.follower.asksAt = m.follower.asksLatest
 	}
-	m.giveWay(q.Name)
-}
-
-// giveWay leaves the lease to the one that was its leaseholder, which asks for it again (C8).
-func (m *Machine) giveWay(name string) {
-	c := &m.candidacy
-	if c.gaveWay || name != m.lostLeaseholder() {
-		return
-	}
-	c.gaveWay = true
-	c.retryAt = max(c.retryAt, m.now.Boot+m.t)
-	c.preVote.purpose, c.preVote.late = noPreVote, false
 }
