@@ -78,7 +78,7 @@ func (a *agent) trace(state string, n node.Note, more ...any) {
 		"incarnation", a.Incarnation, "boottime", int64(a.Ledger.clocks.Boot())}, more...)...)
 }
 
-// logDelay says who was late when the lease ran out, or became longer.
+// logDelay counts and logs a lease that ran out, or became longer, with who was late.
 func (a *agent) logDelay(n node.Note) {
 	d := n.Delay
 	a.Meter.delays.inc(d.Late)
