@@ -2,6 +2,7 @@
 # Regenerates, and fails with a diff if that changed any of the files or folders named.
 # Usage: hack/verify-generated.sh PATH…
 set -euo pipefail
+export GOWORK=off
 cd "$(dirname "$0")/.."
 
 echo "verify: generated code"
@@ -11,7 +12,7 @@ for path in "$@"; do
   if [ -e "$path" ]; then cp -r --parents "$path" "$before"; fi
 done
 
-make generate
+make manifests generate build-installer
 
 changed=0
 for path in "$@"; do

@@ -65,7 +65,7 @@ func (b *book) nodes(f *Facts) {
 	switch {
 	case len(architectures) > 1:
 		b.judge(check, Warning, fmt.Sprintf("of %d nodes that do, some are of amd64 and some of arm64, "+
-			"and make docker builds images of one architecture", fit), "Keep the manager and the pods of "+
+			"and make docker-build builds images of one architecture", fit), "Keep the manager and the pods of "+
 			"groups to the nodes of that one (nodeSelector kubernetes.io/arch), or build images of both.")
 		return
 	case fit > 0:
