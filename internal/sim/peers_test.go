@@ -11,7 +11,7 @@ import (
 )
 
 // A peer is a scenario that another project tests or documents, played on our nodes under every
-// algorithm. docs/evidence/peers.md says side by side what theirs does and what ours does.
+// algorithm. docs/evidence/performance.md has what came of them.
 type peer struct {
 	name       string
 	from       string // where the idea comes from: project, and test or page

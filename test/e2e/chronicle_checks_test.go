@@ -72,7 +72,8 @@ func (c *chronicle) nobody(pod string) (longest time.Duration) {
 }
 
 // coordinators are those of the status, one after another. A moment in which it names nobody,
-// though all agents follow the same one, is logged: docs/evidence/tests.md, "Not mended".
+// though all agents follow the same one, is logged: it was seen once in 13 rolling restarts, for
+// 0.18 s, and why is not known.
 func (c *chronicle) coordinators() (names []string) {
 	for _, what := range c.since(time.Time{}) {
 		switch {

@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/podesta-dev/podesta/internal/sim/scenario"
@@ -32,8 +31,8 @@ type Finding struct {
 	wrong  int
 	right  int
 	err    error
-	newest *run   // the newest since the last line of the table
-	calls  []call // that repeat the lines of the table
+	newest *run // the newest since the last line of the table
+	call   call // repeats the last line of the table
 }
 
 // run is a scenario that was played.
@@ -65,7 +64,7 @@ func (c Claim) Try() (*Finding, Verdict, error) {
 		return f, "", f.err
 	case f.right+f.wrong == 0:
 		return f, "", fmt.Errorf("nothing was compared with %q", c.Quote)
-	case (len(f.calls) == 0) != (c.NoCall != ""):
+	case (f.call.line == "") != (c.NoCall != ""):
 		return f, "", fmt.Errorf("%q needs a call that repeats it, or a reason why there is none", c.Quote)
 	case f.wrong > 0 && c.Because == "":
 		return f, Fails, fmt.Errorf("%d figures of %q do not come out, and nobody says why:\n%s", f.wrong, c.Quote, f.table())
@@ -92,7 +91,7 @@ func (f *Finding) row(cells ...any) {
 	f.keep()
 }
 
-// keep has the newest run repeated by a call. Every line of a table keeps its last run.
+// keep sees that a call repeats the newest run. Every line of a table keeps its last run.
 func (f *Finding) keep() {
 	if f.newest != nil {
 		f.repeat(*f.newest)
@@ -100,7 +99,7 @@ func (f *Finding) keep() {
 	}
 }
 
-// repeat adds the call that plays a scenario again, and what it says in the end.
+// repeat finds the call that plays a scenario again, and what it says in the end.
 func (f *Finding) repeat(played run) {
 	line, err := simulate.Call(played.Scenario)
 	if err != nil {
@@ -112,23 +111,7 @@ func (f *Finding) repeat(played run) {
 		f.fail(fmt.Errorf("%s: %w, %d messages and %d played, %d and %d repeated", line, err,
 			played.result.Total, played.result.Finished, r.Total, r.Finished))
 	}
-	if c := (call{line, simulate.Summary(r)}); !slices.Contains(f.calls, c) {
-		f.calls = append(f.calls, c)
-	}
-}
-
-// repetition writes the calls as Markdown.
-func (f *Finding) repetition() string {
-	if len(f.calls) == 0 {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString("<details><summary>Repeat it</summary>\n\n```\n")
-	for _, c := range f.calls {
-		fmt.Fprintf(&b, "$ %s\n%s\n", c.line, c.says)
-	}
-	b.WriteString("```\n\n</details>\n")
-	return b.String()
+	f.call = call{line, simulate.Summary(r)}
 }
 
 // compare counts whether a figure is what it should be, and marks it if it is not.

@@ -12,19 +12,20 @@ var rewrite = flag.Bool("rewrite", false, "write the documents anew")
 
 const docs = "../../../../docs/evidence"
 
-// TestConformance measures every claim, and compares with the page.
+// TestConformance measures every claim. It compares the figures with testdata/figures.txt, and what
+// differs from the books with the page.
 func TestConformance(t *testing.T) {
-	page, err := Conformance()
+	page, figures, err := Conformance()
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh(t, "conformance.md", []byte(page))
+	fresh(t, filepath.Join(docs, "conformance.md"), []byte(page))
+	fresh(t, filepath.Join("testdata", "figures.txt"), []byte(figures))
 }
 
-// fresh fails if a document is not what would be generated now; with -rewrite it writes it.
-func fresh(t *testing.T, file string, want []byte) {
+// fresh fails if a file is not what would be generated now; with -rewrite it writes it.
+func fresh(t *testing.T, path string, want []byte) {
 	t.Helper()
-	path := filepath.Join(docs, file)
 	if *rewrite {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -36,7 +37,7 @@ func fresh(t *testing.T, file string, want []byte) {
 	}
 	got, err := os.ReadFile(path)
 	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("docs/evidence/%s is stale (%v): look at what changed with go test ./internal/sim/scenario/conformance -rewrite && git diff docs", file, err)
+		t.Errorf("%s is stale (%v): look at what changed with go test ./internal/sim/scenario/conformance -rewrite && git diff", path, err)
 	}
 }
 
@@ -47,9 +48,9 @@ func TestCounterexamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh(t, "counterexamples.md", []byte(page))
+	fresh(t, filepath.Join(docs, "counterexamples.md"), []byte(page))
 	for file, picture := range diagrams {
-		fresh(t, filepath.Join("counterexamples", file), picture)
+		fresh(t, filepath.Join(docs, "counterexamples", file), picture)
 	}
 	files, err := os.ReadDir(filepath.Join(docs, "counterexamples"))
 	if err != nil {
@@ -77,7 +78,7 @@ func TestClaimsCanFail(t *testing.T) {
 		verdict Verdict
 		fails   bool
 	}{
-		"right, and no call":    {Claim{Measure: func(f *Finding) { measure(3)(f); f.calls = nil }}, "", true},
+		"right, and no call":    {Claim{Measure: func(f *Finding) { measure(3)(f); f.call = call{} }}, "", true},
 		"a call, and a reason":  {Claim{Measure: measure(3), NoCall: "so"}, "", true},
 		"right":                 {Claim{Measure: measure(3)}, Holds, false},
 		"right by a convention": {Claim{Measure: measure(3), Convention: "so"}, HoldsConvention, false},
