@@ -20,8 +20,6 @@ type Instant = time.Duration
 type Timing struct {
 	Heartbeat time.Duration // between two questions
 	Timeout   time.Duration // upper bound of T
-	// Crowded is how long T may become where it has proved too short; 0: no longer than Timeout.
-	Crowded time.Duration
 }
 
 // Question is what to ask whom.
@@ -40,11 +38,9 @@ type Finding struct {
 
 // Detector watches the coordinator and whatever other processes an algorithm depends on.
 type Detector struct {
-	rank        func() int                // see New
-	linked      func(process string) bool // see AwaitLinks; nil: to all
+	rank        func() int // see New
 	timing      Timing
 	round       estimate
-	mistakes    mistakes
 	watched     []watch // in the order in which they are asked
 	spare       []watch // memory for the next list of them
 	finding     Finding // of the last Tick
@@ -61,9 +57,7 @@ type watch struct {
 	askedAt  Instant // when it was asked
 	sent     Instant // when the newest question was asked
 	silent   bool
-	only     bool          // it is asked only: that it does not answer means nothing
-	missed   Instant       // when the question was asked that it did not answer in time; 0: none
-	within   time.Duration // the T in which it did not
+	only     bool // it is asked only: that it does not answer means nothing
 	newestAt uint64
 	measured Instant // when the newest answer was measured
 }
@@ -74,27 +68,16 @@ func New(t Timing, rank func() int) *Detector {
 	return &Detector{timing: t, rank: rank}
 }
 
-// AwaitLinks has the detector leave a process alone, and not take its silence for evidence, until
-// linked reports that the link to it has opened or failed. A question would wait for that.
-func (d *Detector) AwaitLinks(linked func(process string) bool) { d.linked = linked }
-
-func (d *Detector) awaitsLink(w *watch) bool { return d.linked != nil && !d.linked(w.process) }
-
 // SetTiming changes the bounds.
 func (d *Detector) SetTiming(t Timing) { d.timing = t }
 
 // T is the time within which a live process answers: what was measured, but at least two heartbeats
 // and at most the timeout. Before the first answer it is the timeout. The heartbeat is that of the
-// process that was last heard, or the timing's. Where T has proved too short, it is longer.
+// process that was last heard, or the timing's.
 func (d *Detector) T() time.Duration { return d.within(cmp.Or(d.heartbeat, d.timing.Heartbeat)) }
 
 // within is the time within which a process answers that is heard so often.
 func (d *Detector) within(heartbeat time.Duration) time.Duration {
-	return max(d.measured(heartbeat), min(d.mistakes.least, d.timing.Crowded))
-}
-
-// measured is that without what mistakes have taught.
-func (d *Detector) measured(heartbeat time.Duration) time.Duration {
 	if d.round.samples == 0 {
 		return d.timing.Timeout
 	}
@@ -118,12 +101,7 @@ func (d *Detector) Watch(coordinator string, others, askOnly []string) {
 	if coordinator != d.coordinator {
 		d.coordinator, d.suspicion = coordinator, suspicion{}
 		if w := find(d.watched, coordinator); w != nil && w.silent {
-			*w, d.due = watch{
-				process:  coordinator,
-				measured: w.measured,
-				missed:   w.missed,
-				within:   w.within,
-			}, 0
+			*w, d.due = watch{process: coordinator, measured: w.measured}, 0
 		}
 	}
 	watched := d.spare[:0]
@@ -175,20 +153,8 @@ func (d *Detector) Answered(process string, sequence uint64, now Instant) {
 		d.round.add(now - w.sent)
 		w.measured = now
 	}
-	if w.missed != 0 {
-		d.mistakes.made(process, now-w.missed, w.within, d.timing.Crowded, now)
-	}
-	w.asked, w.silent, w.missed = 0, false, 0
+	w.asked, w.silent = 0, false
 }
-
-// Late takes the answer of a process to something else than a question that did not come within T,
-// but so long after it was asked for.
-func (d *Detector) Late(process string, took, within time.Duration, now Instant) {
-	d.mistakes.made(process, took, within, d.timing.Crowded, now)
-}
-
-// Longest is after how long a late answer teaches nothing.
-func (d *Detector) Longest() time.Duration { return tooLate * d.timing.Crowded }
 
 // measureEvery is after how many heartbeats a process that sends heartbeats of its own is asked all
 // the same, to measure T.
@@ -202,7 +168,7 @@ func (d *Detector) Heard(process string, every time.Duration, now Instant) {
 	if w == nil {
 		return
 	}
-	w.askedAt, w.silent, w.missed = now, false, 0
+	w.askedAt, w.silent = now, false
 	if now-w.measured < measureEvery*d.timing.Heartbeat {
 		w.asked, w.sent = 0, now+every*3/2-d.timing.Heartbeat
 	}
@@ -216,19 +182,14 @@ func (d *Detector) Heard(process string, every time.Duration, now Instant) {
 // Tick says what is to be done at this instant. It is to be called again at Next.
 func (d *Detector) Tick(now Instant) Finding {
 	f := Finding{Ask: d.finding.Ask[:0], Silent: d.finding.Silent[:0]}
-	d.mistakes.forget(d.measured(d.timing.Heartbeat), now)
 	late := d.due != 0 && now-d.due > d.T()/2
 	for i := range d.watched {
 		w := &d.watched[i]
-		if d.awaitsLink(w) {
-			w.asked, w.sent = 0, 0 // it is asked as soon as the link is there
-			continue
-		}
 		if late && w.asked != 0 { // this process itself stood still: answers may lie unread
-			w.askedAt, w.missed = now, 0
+			w.askedAt = now
 		}
 		if w.asked != 0 && !w.silent && !w.only && now-w.askedAt >= d.timeout(w) {
-			w.silent, w.missed, w.within = true, w.askedAt, d.timeout(w)
+			w.silent = true
 			f.Silent = append(f.Silent, w.process)
 			if w.process == d.coordinator {
 				d.miss(now)
@@ -266,9 +227,6 @@ func (d *Detector) Next(now Instant) Instant {
 	}
 	for i := range d.watched {
 		w := &d.watched[i]
-		if d.awaitsLink(w) {
-			continue
-		}
 		earlier(w.sent + d.timing.Heartbeat)
 		if w.asked != 0 && !w.silent && !w.only {
 			earlier(w.askedAt + d.timeout(w))

@@ -389,37 +389,3 @@ func TestSilentProcessBecomesCoordinator(t *testing.T) {
 		}
 	}
 }
-
-// A question to a process whose link is being made would wait, so none is asked and no silence
-// counts; a link that fails is evidence all the same. When the link has opened, the process has T.
-func TestAwaitsLinks(t *testing.T) {
-	d, c := watching()
-	linked := false
-	d.AwaitLinks(func(process string) bool { return linked && process == "P5" })
-	if d.Tick(c.now); d.Next(c.now) != c.now+heartbeat {
-		t.Fatalf("it looks at its clock after %v", d.Next(c.now)-c.now)
-	}
-	if c.run(10*timeout, 0) || len(c.asked) > 0 {
-		t.Errorf("without a link it asks %v, or suspects", c.asked)
-	}
-	d.Closed("P5", c.now)
-	if !c.run(heartbeat, 0) {
-		t.Error("the link failed, and P5 is not suspected")
-	}
-	d.Opened("P5")
-	linked = true
-	opened := c.now
-	if !c.run(10*timeout, 0) || c.now-opened < timeout || c.now-opened > timeout+heartbeat {
-		t.Errorf("P5 is silent, and suspected %v after its link opened", c.now-opened)
-	}
-	d, c = watching()
-	linked = true
-	d.AwaitLinks(func(string) bool { return linked })
-	c.run(timeout-2*heartbeat, 0) // it is asked
-	linked = false
-	c.run(10*timeout, 0)
-	linked, opened = true, c.now
-	if !c.run(10*timeout, 0) || c.now-opened < timeout {
-		t.Errorf("a question of before counts: P5 is suspected %v after its link opened", c.now-opened)
-	}
-}

@@ -23,9 +23,6 @@ func (s *suspicion) acted(next Instant) {
 // Closed takes evidence about the coordinator that needs no waiting: of a kernel, or its own word
 // that it coordinates not.
 func (d *Detector) Closed(process string, now Instant) {
-	if w := find(d.watched, process); w != nil {
-		w.missed = 0 // it may be another incarnation that answers
-	}
 	if process == d.coordinator {
 		d.miss(now)
 		d.suspicion.again = true

@@ -91,8 +91,6 @@ func TestNext(t *testing.T) {
 func TestWait(t *testing.T) {
 	steady := healthy(3)
 	steady.Spec.Timing.LeaseMinimumMilliseconds = 1000
-	crowd := classic(41)
-	crowd.Spec.Algorithm = v1.Bully
 	patient := healthy(3)
 	patient.Spec.Timing.HeartbeatMilliseconds, patient.Spec.Timing.LeaseMilliseconds = 5000, 90_000
 	for name, test := range map[string]struct {
@@ -106,8 +104,6 @@ func TestWait(t *testing.T) {
 		"a long lease":             {patient, 90_000, "about 5s to 1m30s, the lease"},
 		"one that does not change": {steady, 1000, "about 1s, the lease"},
 		"Classic":                  {classic(3), 600, "up to about 600ms (a heartbeat and the timeout)"},
-		"a large Classic group": {crowd, 600, "(a heartbeat and the timeout, or longer, since the " +
-			"group is large)"},
 	} {
 		got := Of(test.group, noon).Next
 		if got.After != test.after || !strings.Contains(got.Wait, test.says) {

@@ -175,20 +175,11 @@ func (s *subject) wait() string {
 	t := s.timing
 	if !s.guarded() {
 		return fmt.Sprintf("milliseconds if the process ends, because its connections close; if it "+
-			"stands still or its machine vanishes, up to about %v (a heartbeat and the timeout%s) until "+
-			"it is suspected; then one election", Milliseconds(t.Heartbeat+t.Timeout), s.longer())
+			"stands still or its machine vanishes, up to about %v (a heartbeat and the timeout) until "+
+			"it is suspected; then one election", Milliseconds(t.Heartbeat+t.Timeout))
 	}
 	return fmt.Sprintf("about %v, the lease: the voters' promises to %s must run out first; less "+
 		"if it hands over", t.LeaseRange(), s.coordinatorName())
-}
-
-// longer says that T may have become longer than the timeout, where internal/node lets it.
-func (s *subject) longer() string {
-	a := s.group.Spec.Algorithm
-	if (a == v1.Bully || a == v1.StatusTableBully) && len(s.processes) > 40 {
-		return ", or longer, since the group is large"
-	}
-	return ""
 }
 
 // LeaseRange says how long the lease is. The coordinator decides that between two bounds, by what

@@ -30,7 +30,6 @@ import (
 // States that are equal in all that machines know and links hold are visited once.
 type exploration struct {
 	algorithm string
-	front     int // election.Config.Front
 	roster    []election.Process
 	early     int
 	seen      map[[2]uint64]struct{}
@@ -138,7 +137,6 @@ func (x *exploration) begin(s situation, crashes, losses int) *world {
 			Incarnation: 1,
 			Roster:      x.roster,
 			Coordinator: coordinator,
-			Front:       x.front,
 		})
 		if err != nil {
 			panic(err)
@@ -333,19 +331,9 @@ func TestExplore(t *testing.T) {
 		for _, s := range situations(*exploreFlag) {
 			t.Run(algorithm+"/"+s.name, func(t *testing.T) {
 				t.Parallel()
-				explore(t, algorithm, 0, s)
+				explore(t, algorithm, s)
 			})
 		}
-	}
-}
-
-// The same of a crowd whose front is one process.
-func TestExploreACrowd(t *testing.T) {
-	for _, s := range situations(*exploreFlag) {
-		t.Run(s.name, func(t *testing.T) {
-			t.Parallel()
-			explore(t, "Bully", 1, s)
-		})
 	}
 }
 
@@ -353,10 +341,9 @@ func TestExploreACrowd(t *testing.T) {
 // tenth of it.
 var exploreShare = 100_000
 
-func explore(t *testing.T, algorithm string, front int, s situation) {
+func explore(t *testing.T, algorithm string, s situation) {
 	x := &exploration{
 		algorithm: algorithm,
-		front:     front,
 		roster:    processes(*exploreFlag),
 		early:     *earlyFlag,
 		hash:      [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},

@@ -87,14 +87,13 @@ func each(names []string, do func(string)) {
 }
 
 // group reads `group algorithm=Bully n=4 coordinator=P4`: processes P1 to Pn with priorities 1 to
-// n; or `ring=(P3,P1,P2)` for another order of the ring. front=2 makes it a crowd.
+// n; or `ring=(P3,P1,P2)` for another order of the ring.
 func group(t *testing.T, d *datadriven.TestData, out *strings.Builder) *scenario.Group {
 	var n int
 	var c election.Config
 	d.ScanArgs(t, "algorithm", &c.Algorithm)
 	d.MaybeScanArgs(t, "n", &n)
 	d.MaybeScanArgs(t, "coordinator", &c.Coordinator)
-	d.MaybeScanArgs(t, "front", &c.Front)
 	for i := range n {
 		c.Roster = append(c.Roster, election.Process{Name: fmt.Sprintf("P%d", i+1), Priority: int32(i + 1)})
 	}

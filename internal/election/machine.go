@@ -16,9 +16,6 @@ type Config struct {
 	// how many elections this incarnation called before, by a Machine that it no longer uses: an ID
 	// names one election, and messages of former ones may be under way
 	Called uint64
-	// by how many processes the front of bullies grows (see Crowd). 0: 12 in a crowd, and elsewhere
-	// there is none. The simulator, whose groups are small, sets it
-	Front int
 }
 
 // Machine is one process that runs one algorithm. It is not safe for concurrent use.
@@ -32,15 +29,14 @@ type Machine struct {
 	decision    ID               // the announcement that made it the coordinator
 	previous    string           // the coordinator before this election
 	electing    bool             // this process takes part in an election that has not ended
-	followed    bool             // it has had a coordinator
 	withdrawn   bool
 	changes     int    // how often the roster has changed
 	sequence    uint64 // of the elections that this process called
 	account     Account
 	last        Account
-	concluded   bool   // the current step ended an election
-	uncounted   int    // messages of this step that belong to an election that is over
-	frontBlock  int    // Config.Front
+	concluded   bool // the current step ended an election
+	uncounted   int  // messages of this step that belong to an election that is over
+	settling    settling
 	name        string // of the algorithm
 	algorithm   algorithm
 	out         Output
@@ -76,7 +72,6 @@ func New(c Config) (*Machine, error) {
 		incarnation: c.Incarnation,
 		coordinator: c.Coordinator,
 		sequence:    c.Called,
-		frontBlock:  c.Front,
 		self:        Process{Name: c.Self},
 	}
 	if err := m.install(c.Roster); err != nil {
@@ -85,7 +80,6 @@ func New(c Config) (*Machine, error) {
 	if _, known := m.find(m.coordinator); !known {
 		m.coordinator = ""
 	}
-	m.followed = m.coordinator != ""
 	m.name, m.algorithm = c.Algorithm, construct(m)
 	m.appoint()
 	return m, nil
@@ -113,7 +107,7 @@ func (m *Machine) Step(e Event) Output {
 	case Receive:
 		m.receive(e)
 	case Timeout:
-		m.algorithm.timeout(e.Timer)
+		m.timeout(e.Timer)
 	case PeerUp:
 		m.peerUp(e.Process)
 	case PeerDown:
@@ -124,7 +118,7 @@ func (m *Machine) Step(e Event) Output {
 		if from, ok := m.find(e.Process); ok && e.Process != m.coordinator &&
 			e.Process != m.self.Name {
 			if e.Message.Process == m.coordinator {
-				m.algorithm.agrees(from)
+				m.agrees(from)
 			}
 			m.receiveView(from, e.Message)
 		}
@@ -150,12 +144,6 @@ func (m *Machine) Step(e Event) Output {
 // Machine.
 func (m *Machine) Called() uint64 { return m.sequence }
 
-// LinkKnown reports whether the link to a process has opened or failed.
-func (m *Machine) LinkKnown(name string) bool {
-	p := m.peers[name]
-	return p == nil || p.link != unknown
-}
-
 // Linked reports whether the link to a process is open.
 func (m *Machine) Linked(name string) bool {
 	p := m.peers[name]
@@ -166,28 +154,9 @@ func (m *Machine) Linked(name string) bool {
 // is needed to watch it: that is the driver's task.
 func (m *Machine) Links() []string { return m.algorithm.links() }
 
-// Crowd reports whether Links names fewer than in a smaller group: nothing is known of a process to
-// which there is no link.
-func (m *Machine) Crowd() bool { return m.algorithm.crowd() }
-
-// Reach says in short which processes Links names, of a crowd.
-func (m *Machine) Reach() Reach { return m.algorithm.reach() }
-
-// Awaits reports whether an answer of a process of a crowd would be in time.
-func (m *Machine) Awaits(process string) bool { return m.algorithm.awaits(process) }
-
-// AwaitsLinks reports whether no answer has come in an election of a crowd because a link is being
-// made.
-func (m *Machine) AwaitsLinks() bool { return m.algorithm.awaitsLinks() }
-
 // Watched returns the names of the processes, besides the coordinator, whose failure must be
 // detected: the algorithm depends on them.
 func (m *Machine) Watched() []string { return m.algorithm.watched() }
-
-// Doubters returns the names of the processes that are to be asked whom they follow: they have
-// contradicted this process, and may have changed their minds. What they say is Answered; that they
-// do not answer means nothing.
-func (m *Machine) Doubters() []string { return m.algorithm.doubters() }
 
 // Distance returns how many links of the ring lead from a process of the roster to this one.
 func (m *Machine) Distance(from string) int {
@@ -211,6 +180,14 @@ func (m *Machine) receive(e Event) {
 	m.algorithm.receive(from, e.Message)
 }
 
+func (m *Machine) timeout(t Timer) {
+	if t == AwaitStragglers {
+		m.settling.recent = false
+		return
+	}
+	m.algorithm.timeout(t)
+}
+
 func (m *Machine) peerUp(name string) {
 	if p, ok := m.peers[name]; ok {
 		p.link, p.crashed = up, false
@@ -230,11 +207,11 @@ func (m *Machine) peerDown(name string) {
 	m.algorithm.peerDown(process)
 }
 
-// peerUnlinked: in a crowd, nothing is known any more of a process to which no link is kept, but
-// that it was the coordinator, and why it is not any more.
+// peerUnlinked: of a process whose open link this one has closed, nothing is known any more, unless
+// it is or was the coordinator.
 func (m *Machine) peerUnlinked(name string) {
 	p, ok := m.peers[name]
-	if !ok || p.link != up && !m.Crowd() {
+	if !ok || p.link != up {
 		return
 	}
 	p.link = unknown
@@ -259,7 +236,7 @@ func (m *Machine) suspect(name string) {
 // led forgets what others have said against the coordinator, and who has withdrawn: while this
 // process knows who holds the lease, it does not hear who is a candidate again.
 func (m *Machine) led() {
-	m.algorithm.undisputed()
+	m.undisputed()
 	for _, p := range m.peers {
 		p.withdrawn = false
 	}

@@ -47,7 +47,7 @@ func (m *Machine) follow(q Process, decision ID) {
 			m.crash(old)
 		}
 	}
-	m.previous, m.followed = "", true
+	m.previous = ""
 	if p := m.peers[q.Name]; p != nil {
 		p.withdrawn = false
 	}
@@ -121,16 +121,6 @@ func (m *Machine) lower() []Process { return m.ranked[m.rankOf(m.self)+1:] }
 // rankOf returns how many processes rank above q.
 func (m *Machine) rankOf(q Process) int {
 	return slices.IndexFunc(m.ranked, func(p Process) bool { return p.Name == q.Name })
-}
-
-// unlinked is how many of these links have neither opened nor failed.
-func (m *Machine) unlinked(links []string) (n int) {
-	for _, name := range links {
-		if p := m.peers[name]; p != nil && p.link == unknown {
-			n++
-		}
-	}
-	return n
 }
 
 // alive reports whether q is believed to run.

@@ -22,7 +22,6 @@ import "slices"
 // hear of it by its timer only.
 type ring struct {
 	*Machine
-	alone
 	outbox []kept          // sent, and possibly lost with the receiver; oldest first
 	trips  map[string]trip // by initiator: what has passed here in its newest election
 	noted  int             // the number of the roster that trips belongs to
@@ -200,13 +199,6 @@ func (r *ring) announce(kind Kind, election ID, coordinator Process, list []stri
 	})
 	r.accept(coordinator, election)
 }
-
-// contest: an election that goes round the ring costs a few messages a process. It is held at once,
-// and nobody is asked before.
-func (r *ring) contest(Process) (now bool) { return true }
-func (r *ring) agrees(Process)             {}
-func (r *ring) undisputed()                {}
-func (r *ring) doubters() []string         { return nil }
 
 func (r *ring) accept(coordinator Process, election ID) {
 	if coordinator.Name == r.self.Name {

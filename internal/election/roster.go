@@ -15,6 +15,7 @@ func (m *Machine) change(roster []Process, name string) {
 	electing := m.electing
 	if construct, ok := algorithms[name]; ok && name != m.name {
 		m.name, m.algorithm, m.electing = name, construct(m), false
+		m.settling = settling{}
 		m.appoint()
 		m.stop(AwaitAnswer)
 		m.stop(AwaitAnnouncement)

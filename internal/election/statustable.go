@@ -35,8 +35,7 @@ package election
 //     announcement comes within T' of a table that names none, because the neighbour was electing.
 //     A process that no neighbour answers takes charge.
 type statusTableBully struct {
-	settling
-	alone
+	*Machine
 
 	election   ID
 	asking     string // the process that was sent ELECTION and has not announced itself
@@ -228,8 +227,6 @@ func (s *statusTableBully) onCoordinator(from Process, m Message) {
 
 func (s *statusTableBully) timeout(t Timer) {
 	switch {
-	case t == AwaitStragglers:
-		s.settled()
 	case !s.electing:
 	case t == AwaitAnswer && s.recovering:
 		s.unanswered(s.neighbour)

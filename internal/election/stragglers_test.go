@@ -1,8 +1,6 @@
 package election_test
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -260,53 +258,6 @@ func appoint(process string) election.Event {
 	return election.Event{Type: election.Appoint, Process: process}
 }
 
-// While the links of a large group are being made, what was sent before one opened comes late, too:
-// the question waits for one more T, until all but twelve have opened or failed, but as often as the
-// group has processes at most.
-func TestViewsWhileLinksAreBeingMade(t *testing.T) {
-	for _, c := range []struct {
-		processes int
-		links     bool // they open after three T
-		late      bool // the VIEW comes when T is over
-		again     int
-	}{
-		{13, false, false, 0},
-		{14, true, false, 3},
-		{14, true, true, 3},
-		{14, false, false, 14},
-		{14, false, true, 14},
-	} {
-		m := machine(t, "Bully", "P2", c.processes, "")
-		m.Step(announcement(fmt.Sprintf("P%d", c.processes)))
-		if c.late {
-			m.Step(stragglers)
-		}
-		if text := sent(m.Step(view("P1", "P1"))); text != "" {
-			t.Errorf("%+v: at once it sends %q", c, text)
-		}
-		again := 0
-		for out := m.Step(stragglers); asked(m) == ""; out = m.Step(stragglers) {
-			if again++; !waitsForStragglers(out) || again > c.processes {
-				t.Fatalf("%+v: after %d T nothing happens any more", c, again)
-			}
-			if c.links && again == 3 {
-				for _, up := range linksUp(c.processes) {
-					m.Step(up)
-				}
-			}
-		}
-		if again != c.again {
-			t.Errorf("%+v: it waits for %d more T", c, again)
-		}
-	}
-}
-
-func waitsForStragglers(out election.Output) bool {
-	return slices.ContainsFunc(out.Timers, func(op election.TimerOp) bool {
-		return op.Timer == election.AwaitStragglers && op.Wait > 0
-	})
-}
-
 // announcement is the COORDINATOR of a process.
 func announcement(process string) election.Event {
 	return election.Event{
@@ -315,68 +266,4 @@ func announcement(process string) election.Event {
 		Incarnation: 1,
 		Message:     election.Message{Kind: election.Coordinator, Process: process, Election: id(process, 9)},
 	}
-}
-
-// While links are being made, a process keeps to the highest coordinator that was announced to it,
-// or each would name another one: the COORDINATORs of the beginning come in any order.
-func TestTheHighestAnnouncementStays(t *testing.T) {
-	link := func(is election.EventType, process string) election.Event {
-		return election.Event{Type: is, Process: process}
-	}
-	for what, c := range map[string]struct {
-		processes int
-		meanwhile []election.Event
-		follows   string
-	}{
-		"links are being made":     {20, nil, "P20"},
-		"to the lower one as well": {20, []election.Event{link(election.PeerUp, "P5")}, "P20"},
-		"its link is down":         {20, []election.Event{link(election.PeerDown, "P20")}, "P5"},
-		"T is over":                {20, []election.Event{stragglers}, "P5"},
-		"T is over, its link up":   {20, []election.Event{link(election.PeerUp, "P20"), stragglers}, "P20"},
-		"all links have been made": {20, linksUp(20), "P5"},
-		"a small group":            {13, nil, "P5"},
-	} {
-		m := machine(t, "Bully", "P2", c.processes, "")
-		m.Step(announcement(fmt.Sprintf("P%d", c.processes)))
-		for _, e := range c.meanwhile {
-			m.Step(e)
-		}
-		m.Step(announcement("P5"))
-		if got := m.State().Coordinator; got != c.follows {
-			t.Errorf("%s: it follows %q, want %q", what, got, c.follows)
-		}
-	}
-}
-
-// While links are being made, an ELECTION begins none long after the COORDINATOR, too, if the link to
-// the coordinator is open.
-func TestStragglersWhileLinksAreBeingMade(t *testing.T) {
-	for what, c := range map[string]struct {
-		processes int
-		link      election.EventType
-		begins    bool
-	}{
-		"its link is open":             {20, election.PeerUp, false},
-		"its link is being made, too":  {20, election.PeerUnlinked, true},
-		"its link is down":             {20, election.PeerDown, true},
-		"the group has made its links": {13, election.PeerUp, true},
-	} {
-		m := machine(t, "Bully", "P2", c.processes, "")
-		highest := fmt.Sprintf("P%d", c.processes)
-		m.Step(announcement(highest))
-		m.Step(stragglers)
-		m.Step(election.Event{Type: c.link, Process: highest})
-		m.Step(ask("P1"))
-		if begins := m.State().Electing; begins != c.begins {
-			t.Errorf("%s: it begins an election: %t", what, begins)
-		}
-	}
-}
-
-// linksUp are links that open to all processes.
-func linksUp(n int) (all []election.Event) {
-	for i := range n {
-		all = append(all, election.Event{Type: election.PeerUp, Process: fmt.Sprintf("P%d", i+1)})
-	}
-	return all
 }

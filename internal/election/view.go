@@ -22,7 +22,7 @@ func (m *Machine) sendView(name string) {
 // failed, or that q was out of reach earlier, say little against a process that follows q now.
 func (m *Machine) lost(q Process) bool {
 	return q.Name != m.self.Name && m.peers[q.Name].link == down &&
-		(m.Crowd() || slices.Contains(m.Links(), q.Name))
+		slices.Contains(m.Links(), q.Name)
 }
 
 // receiveView compares the coordinator of another process with this one's. A process that takes
@@ -46,7 +46,7 @@ func (m *Machine) receiveView(from Process, msg Message) {
 	case from != theirs && m.lost(theirs), theirs.Name == m.self.Name &&
 		m.coordinator != m.self.Name:
 	default:
-		if m.algorithm.contest(from) {
+		if m.contest(from) {
 			m.algorithm.elect(TwoCoordinators)
 		}
 	}

@@ -102,7 +102,7 @@ type Roster struct {
 	Algorithm    string
 	Guarded      bool
 	Heartbeat    time.Duration // between two questions, or two rounds of renewals
-	Timeout      time.Duration // upper bound of T, within which a healthy process answers; see timing
+	Timeout      time.Duration // upper bound of T, within which a healthy process answers
 	Lease        time.Duration // Guarded
 	LeaseMinimum time.Duration // Guarded: the shortest that is asked for; 0: Lease
 	Rules        int32         // Guarded: the rules level in force (MC11); 0 counts as 1

@@ -73,7 +73,6 @@ func (n *Node) stepElection(e election.Event) {
 	if after.Electing || after.Coordinator == "" {
 		n.episode.begin(n.now.Boot)
 	}
-	n.noteCall(out)
 	n.setAlarms(out.Timers)
 	for i := range out.Messages {
 		n.say(out.Messages[i].To, out.Messages[i].Message)
@@ -126,7 +125,7 @@ func (n *Node) nominate(s election.State) {
 func (n *Node) stepLease(e lease.Event) {
 	e.Now = n.now
 	if n.detector != nil {
-		e.T = min(n.detector.T(), n.roster.Timeout) // without what a crowd needs (timing)
+		e.T = n.detector.T()
 	}
 	n.stirred = true
 	led := n.lease.IgnoresElections()

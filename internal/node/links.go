@@ -4,8 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/detector"
-	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
@@ -41,58 +39,17 @@ func (n *Node) relink() {
 		n.peers.reach = n.lease.Reach()
 		links = append(links, n.lease.Links()...)
 	}
-	n.peers.electionReach, n.peers.doubters = n.election.Reach(), n.election.Doubters()
+	n.peers.doubters = n.election.Doubters()
 	links = append(links, n.peers.doubters...)
 	coordinator := n.watchable(links)
 	if coordinator != "" {
 		links = append(links, coordinator)
 	}
 	n.detector.Watch(coordinator, append(n.election.Watched(), n.peers.silent...), n.peers.doubters)
-	links = n.keepOpen(links)
 	slices.Sort(links)
 	if links = slices.Compact(links); !slices.Equal(links, n.links) || n.ready.Roster != nil {
-		before := n.links
 		n.links, n.ready.Relink, n.ready.Links = links, true, links
-		n.unlinked(before)
 	}
-}
-
-// unlinked has the process of a crowd forget what it knew of those to whom it links no more: a link
-// that was down ends without a word, and one that is open is used no more.
-func (n *Node) unlinked(before []string) {
-	if !n.election.Crowd() {
-		return
-	}
-	for _, name := range before {
-		if !n.linksTo(name) {
-			n.elect(election.Event{Type: election.PeerUnlinked, Process: name})
-		}
-	}
-	if n.show() {
-		n.ready.Changed = true
-	}
-}
-
-// keepOpen adds the open links of a process of a crowd that has just started. While others start,
-// too, each of them is among the highest for a moment; links to them that are given up would be
-// made again.
-func (n *Node) keepOpen(links []string) []string {
-	if n.now.Boot >= n.peers.settled || !n.election.Crowd() {
-		n.peers.settled = 0
-		return links
-	}
-	for _, name := range n.links {
-		if n.election.Linked(name) {
-			links = append(links, name)
-		}
-	}
-	return links
-}
-
-// linksTo reports whether this process wants a link to that one.
-func (n *Node) linksTo(name string) bool {
-	_, wanted := slices.BinarySearch(n.links, name)
-	return wanted
 }
 
 // linksMayDiffer reports whether anything has happened since the last time that the links depend
@@ -100,8 +57,6 @@ func (n *Node) linksTo(name string) bool {
 func (n *Node) linksMayDiffer() bool {
 	return n.peers.stale || n.ready.Changed || n.peers.turn.come(n.now.Boot) ||
 		n.peers.coordinator != n.election.State().Coordinator ||
-		n.peers.electionReach != n.election.Reach() ||
-		n.peers.settled != 0 && n.now.Boot >= n.peers.settled ||
 		!slices.Equal(n.peers.doubters, n.election.Doubters()) ||
 		n.guarded() && n.peers.reach != n.lease.Reach()
 }
@@ -127,33 +82,4 @@ func (n *Node) watchable(needed []string) string {
 	}
 	n.peers.turn = turn{}
 	return c
-}
-
-// awaitLinks has the failure detector wait for the links of a large group, where each bully links
-// to all, or to the front, from the start. (On a ring the link to the coordinator is made when
-// there is one.)
-func (n *Node) awaitLinks(r *Roster) {
-	if !election.IsBully(r.Algorithm) {
-		return
-	}
-	elections, until := n.election, n.now.Boot+lease.LinksTake(len(r.Members))
-	n.peers.settled = until
-	n.detector.AwaitLinks(func(process string) bool {
-		return n.now.Boot >= until || elections.LinkKnown(process)
-	})
-}
-
-// A crowd may be too large for its machines: for two cores 100 processes are, and 20 are not. Where
-// T proves too short there, it may become perProcess for each of them. (Not the T of the lease
-// protocol, where it is the lease that adapts: LH10.) Rings, which wait for n times T, are left
-// out.
-const perProcess = 50 * time.Millisecond
-
-// timing is the detector's form of the roster's timing.
-func timing(r *Roster) detector.Timing {
-	t := detector.Timing{Heartbeat: r.Heartbeat, Timeout: r.Timeout}
-	if n := len(r.Members); n > election.Crowd && election.IsBully(r.Algorithm) {
-		t.Crowded = max(time.Duration(n)*perProcess, t.Timeout)
-	}
-	return t
 }

@@ -137,156 +137,16 @@ func TestTheLinkToTheLeaseholderIsMadeAgain(t *testing.T) {
 	}
 }
 
-// In a large group of a bully a coordinator is not asked, nor missed, while the link to it is being
-// made, for 300 ms for each process at most. A small group, and a ring, do not wait.
-func TestACoordinatorWhoseLinkIsBeingMade(t *testing.T) {
-	for _, c := range []struct {
-		algorithm string
-		processes int
-		opens     bool
-		asked     time.Duration // after that
-	}{
-		{"Bully", 13, false, 3900 * ms},
-		{"Bully", 13, true, 1000 * ms},
-		{"StatusTableBully", 20, false, 6000 * ms},
-		{"Bully", 12, false, 0},
-		{"ChangRoberts", 20, false, 0},
-	} {
-		p := start(t, "P001", large(c.algorithm, c.processes))
-		highest := fmt.Sprintf("P%03d", c.processes)
-		p.receive(highest, announces(c.algorithm, highest))
-		begun := p.now
-		for !p.asked(highest) && p.now-begun < time.Minute {
-			if c.opens && p.now-begun >= 1000*ms {
-				p.step(node.Event{Type: node.LinkUp, From: highest})
-			}
-			p.pass(10 * ms)
-		}
-		if took := p.now - begun; took < c.asked || took > c.asked+200*ms {
-			t.Errorf("%s, %d processes: it asks its coordinator after %v, want %v",
-				c.algorithm, c.processes, took, c.asked)
-		}
-		if got := p.named(); got != highest {
-			t.Errorf("%s, %d processes: by then it follows %q", c.algorithm, c.processes, got)
-		}
-	}
-}
-
 // announces is the announcement of a coordinator that called the election itself.
 func announces(algorithm, coordinator string) node.Message {
-	kind := election.Coordinator
-	if !election.IsBully(algorithm) {
-		kind = election.NewCoordinator
-	}
 	return node.Message{
 		Type:      node.Election,
 		Algorithm: algorithm,
 		Election: election.Message{
-			Kind:     kind,
+			Kind:     election.NewCoordinator,
 			Process:  coordinator,
 			Election: election.ID{Initiator: coordinator, Incarnation: 1, Sequence: 1},
 			Hops:     10,
 		},
-	}
-}
-
-// What the lease protocol takes for a crowd, and for its front, is what the election algorithm does.
-func TestCrowds(t *testing.T) {
-	p := start(t, "P001", large("Bully", election.Crowd+1))
-	if got := len(p.links); got != lease.Front || lease.Crowd != election.Crowd {
-		t.Errorf("it links to %d, for the lease protocol the front is %d; crowds begin after %d and %d",
-			got, lease.Front, election.Crowd, lease.Crowd)
-	}
-}
-
-// While nobody of a crowd runs, a process coordinates and links to everybody, in vain. When half of
-// the front is there, and coordinates, it links to the front only, and knows nothing of the others
-// any more.
-func TestACrowdForgets(t *testing.T) {
-	p := start(t, "P001", large("Bully", 50))
-	p.receive("P050", electionMessage(election.Coordinator, "P050"))
-	for i := range 50 {
-		p.step(node.Event{Type: node.LinkDown, From: fmt.Sprintf("P%03d", 50-i)})
-	}
-	p.until("it coordinates", func() bool { return p.node.View().Coordinator == "P001" })
-	if len(p.links) != 49 || p.crashed() != 49 {
-		t.Fatalf("%d links, and %d processes have crashed, want 49", len(p.links), p.crashed())
-	}
-	for i := range 6 {
-		p.step(node.Event{Type: node.LinkUp, From: fmt.Sprintf("P%03d", 50-i)})
-	}
-	again := electionMessage(election.Coordinator, "P050")
-	again.Election.Election.Sequence++
-	p.receive("P050", again)
-	p.until("T is over", func() bool {
-		p.follow("P050", "P050")
-		return p.now > time.Hour+600*ms
-	})
-	if len(p.links) != 12 || p.crashed() != 6 {
-		t.Errorf("%d links, want 12, and %d processes have crashed, want 6", len(p.links), p.crashed())
-	}
-	p.step(node.Event{Type: node.LinkDown, From: "P010"}) // the link that was given up
-	if p.crashed() != 6 {
-		t.Errorf("it does not link to P010 any more, and %d processes have crashed", p.crashed())
-	}
-}
-
-// crashed is how many processes have crashed by its process status table.
-func (p *process) crashed() (n int) {
-	for _, e := range p.node.View().Table {
-		if e.Status == election.Crashed {
-			n++
-		}
-	}
-	return n
-}
-
-// A process of a crowd makes links to those whom it asks for the algorithm's sake: to the next when
-// the front does not answer, and to who has contradicted the coordinator.
-func TestACrowdLinksToWhomItAsks(t *testing.T) {
-	p := start(t, "P020", large("Bully", 50))
-	p.openFront()
-	p.until("it links to the next twelve", func() bool { return len(p.links) == 24 })
-	p.receive("P050", electionMessage(election.Coordinator, "P050"))
-	p.receive("P010", electionMessage(election.View, "P010"))
-	p.until("it links to P010", func() bool {
-		p.follow("P050", "P050")
-		return slices.Contains(p.links, "P010")
-	})
-	p.step(node.Event{Type: node.LinkUp, From: "P010"})
-	p.until("it asks P010", func() bool {
-		p.follow("P050", "P050")
-		return p.asked("P010")
-	})
-	if got := p.node.View().Coordinator; got != "P050" || len(p.links) != 13 {
-		t.Errorf("it follows %q, and links to %v", got, p.links)
-	}
-}
-
-// While a crowd may be starting, a process gives up no link that is open: each that starts is the
-// highest for a moment, and its links would be made and given up again and again.
-func TestACrowdKeepsOpenLinksAtFirst(t *testing.T) {
-	p := start(t, "P020", large("Bully", 50))
-	p.openFront()
-	p.until("it links to the next twelve", func() bool { return len(p.links) == 24 })
-	p.step(node.Event{Type: node.LinkUp, From: "P030"})
-	p.receive("P050", electionMessage(election.Coordinator, "P050"))
-	links := func() int {
-		p.follow("P050", "P050")
-		return len(p.links)
-	}
-	p.until("it links to the front and P030", func() bool { return links() == 13 })
-	if !slices.Contains(p.links, "P030") {
-		t.Errorf("it links to %v", p.links)
-	}
-	const over = 50 * 300 * ms
-	p.until("it is over", func() bool {
-		if links() != 13 && p.now < time.Hour+over {
-			t.Fatalf("after %v it links to %v", p.now-time.Hour, p.links)
-		}
-		return p.now > time.Hour+over+100*ms
-	})
-	if links() != 12 {
-		t.Errorf("after %v it links to %v", over, p.links)
 	}
 }

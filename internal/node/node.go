@@ -16,8 +16,6 @@ type Config struct {
 	Now     lease.Reading
 	Rules   int32 // the newest rules level that the process supports (MC11); 0 counts as 1
 	Managed bool  // a manager changes the roster: a voter that leaves waits until it is no voter
-	// Front is by how many processes the front of bullies grows (election.Config).
-	Front int
 	// Throttled is by how much the process's CPU quota may delay lease.Burst; 0: it has none.
 	Throttled time.Duration
 }
@@ -47,8 +45,6 @@ type Node struct {
 	asks      time.Duration // how long a lease, while it holds one
 
 	alarms  alarms
-	asking  unanswered // since AwaitAnswer was set last
-	missed  unanswered // the oldest in which it ran out, and that is still of use
 	peers   peers
 	leaving leaving
 	writes  writes

@@ -18,9 +18,6 @@ type peers struct {
 	turn     turn        // to make a link to the coordinator
 	doubters []string    // whom the failure detector asks for the algorithm's sake
 
-	electionReach election.Reach // that links were made for
-	settled       lease.Instant  // no open link of a crowd is given up before this; 0: it is over
-
 	coordinator string // by the algorithm, when the links were looked at last
 }
 
@@ -116,12 +113,8 @@ func (n *Node) linkChanged(e *Event) {
 	}
 	switch e.Type {
 	case LinkUp:
-		n.answersWaited(e.From)
 		n.linkUp(e.From)
 	case LinkDown:
-		if n.election.Crowd() && !n.linksTo(e.From) {
-			return // it was given up meanwhile
-		}
 		n.linkDown(e.From)
 	case LinkDropped:
 		n.peers.unsilence(e.From)

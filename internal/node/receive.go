@@ -65,7 +65,6 @@ func (n *Node) receivedElection(e *Event) {
 		n.episode.begin(n.now.Boot)
 	}
 	n.hear(e)
-	n.learnFromLate(e.From, &e.Message.Election)
 	n.elect(election.Event{
 		Type:        election.Receive,
 		Process:     e.From,

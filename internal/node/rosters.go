@@ -73,7 +73,6 @@ func (n *Node) enter(r *Roster) {
 		Incarnation: n.self.Number,
 		Roster:      processes(r),
 		Called:      n.called,
-		Front:       n.config.Front,
 	})
 	if err != nil {
 		n.note(Note{Type: Refused, Err: err})
@@ -86,8 +85,6 @@ func (n *Node) enter(r *Roster) {
 		}
 	}
 	n.election, n.detector = m, detector.New(timing(r), m.Rank)
-	n.awaitLinks(r)
-	n.asking, n.missed = unanswered{}, unanswered{}
 	n.use(r)
 	n.note(Note{Type: Enters})
 	n.authorise(lease.Event{Type: lease.RosterChanged, Roster: leaseRoster(r)})
@@ -147,6 +144,11 @@ func processes(r *Roster) []election.Process {
 		}
 	}
 	return list
+}
+
+// timing is the detector's form of the roster's timing.
+func timing(r *Roster) detector.Timing {
+	return detector.Timing{Heartbeat: r.Heartbeat, Timeout: r.Timeout}
 }
 
 func leaseRoster(r *Roster) *lease.Roster {

@@ -40,9 +40,6 @@ func (n *Node) expireTimers() {
 	for i, name := range timers {
 		if at := n.alarms[i]; at != 0 && n.now.Boot >= at {
 			n.alarms[i] = 0
-			if name == election.AwaitAnswer && !n.election.AwaitsLinks() {
-				n.waitedInVain()
-			}
 			n.note(Note{Type: TimedOut, Timer: name})
 			n.elect(election.Event{Type: election.Timeout, Timer: name})
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
@@ -25,7 +24,6 @@ type Options struct {
 	Equal     bool // some priorities are equal
 	Zero      bool // some never coordinate
 	Witnesses int  // the pods of the first so many places are witnesses by their template
-	Front     int  // it is a crowd, whose front grows by so many processes (election.Crowd); 0: none
 
 	Chaos Time // how long faults go on
 	Gap   Time // between two faults, on average
@@ -162,14 +160,13 @@ func Draw(algorithm string, seed uint64) Options {
 	if seed%7 == 4 {
 		o.Remake, o.BackAndForth = 1, seed%2 == 0
 	}
-	if algorithm == "Bully" && seed%5 == 1 { // nor is this
-		o.Front = 1 + int(seed/5%2)
-	}
 	return o
 }
 
 // assumesNoOrder: the bullies do not name FIFO links among their assumptions.
-func assumesNoOrder(algorithm string) bool { return election.IsBully(algorithm) }
+func assumesNoOrder(algorithm string) bool {
+	return algorithm == "Bully" || algorithm == "StatusTableBully"
+}
 
 // DrawGuarded draws the options of a seed of a Guarded group.
 func DrawGuarded(algorithm string, seed uint64) Options {

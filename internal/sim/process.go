@@ -126,7 +126,6 @@ func (w *World) run(p int32) {
 		Now:     v.clock.read(w.now),
 		Managed: true,
 		Rules:   w.sabotage.level(v.rules),
-		Front:   w.Front,
 		// every third incarnation has a CPU quota, which changes how long a lease it asks for (LH10)
 		Throttled: time.Duration(v.number%3/2) * throttling,
 	})

@@ -99,20 +99,8 @@ func (n *network) boot(p int32, c election.Config) error {
 	m, err := election.New(c)
 	if err == nil {
 		v.machine, v.timers = m, [len(timerNames)]uint32{}
-		openLinks(m, c)
 	}
 	return err
-}
-
-// openLinks opens the links of a process of a crowd, which would wait for that. (Its VIEWs say
-// nothing new.)
-func openLinks(m *election.Machine, c election.Config) {
-	if !m.Crowd() {
-		return
-	}
-	for _, p := range c.Roster {
-		m.Step(election.Event{Type: election.PeerUp, Process: p.Name})
-	}
 }
 
 // kill ends a process at once.
