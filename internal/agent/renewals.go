@@ -8,8 +8,7 @@ type renewals [32]struct {
 	at    lease.Instant
 }
 
-// sent notes a round; the first request of a round counts for all of it, also for those that get it
-// later (LH11).
+// sent notes a round; the first request of a round counts for all of it.
 func (r *renewals) sent(round uint64, now lease.Instant) {
 	if slot := &r[round%uint64(len(r))]; slot.round != round {
 		slot.round, slot.at = round, now

@@ -40,9 +40,6 @@ type Delay struct {
 func (m *Machine) delayed(t *tally, since, until Instant) *Delay {
 	l := &m.leaseholder
 	d := &Delay{Late: LateVoters, Gap: m.now.Boot - since, Own: max(until-l.nextRound, 0)}
-	if r := &l.renewal; r.restAt > 0 && r.sent > since { // others are to get it, too (LH11)
-		d.Own = max(d.Own, until-r.restAt)
-	}
 	asked := l.length.lease // the shortest of that time
 	for _, r := range t.rounds {
 		if r.number > 0 && r.sent >= since {

@@ -4,8 +4,8 @@
 // A Machine is one process's part in the lease protocol. A file begins with the rules that it
 // implements: of the voter in voter.go, disk.go and groups.go (V); of the candidate in
 // candidate.go, prevote.go, again.go, hearsay.go, turn.go and seek.go (C); of the leaseholder in
-// leaseholder.go, tally.go, step_down.go, clocks.go, length.go and renewal.go (LH); of preemption
-// in preemption.go (PR); of the follower in follower.go (F). docs/reference/lease.md has a list of
+// leaseholder.go, tally.go, lapse.go, step_down.go, clocks.go and length.go (LH); of preemption in
+// preemption.go (PR); of the follower in follower.go (F). docs/reference/lease.md has a list of
 // them, explains the protocol, and says why it is safe.
 //
 // A Machine is pure: a reading of the clocks and an event go in; requests, responses and advice to

@@ -16,7 +16,6 @@ func (m *Machine) Clone() *Machine {
 	s.bound = slices.Clone(s.bound)
 	c.leaseholder.held = m.leaseholder.held.clone()
 	c.leaseholder.sought = m.leaseholder.sought.clone()
-	c.leaseholder.renewal.due = slices.Clone(m.leaseholder.renewal.due)
 	if r := m.leaseholder.steppingDown; r != nil {
 		copied := *r
 		c.leaseholder.steppingDown = &copied

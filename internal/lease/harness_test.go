@@ -24,13 +24,6 @@ type play struct {
 	cut       map[[2]string]bool
 	latencies map[[2]string]time.Duration
 	renewals  bool // print them, too
-	renewed   map[string][]renewal
-}
-
-// renewal is a RENEW that a process was sent.
-type renewal struct {
-	at  time.Duration
-	due time.Duration // after which the next one is to come
 }
 
 // actor is a process.
@@ -66,7 +59,6 @@ func newPlay(r *lease.Roster, fresh bool) *play {
 		roster:    r,
 		cut:       map[[2]string]bool{},
 		latencies: map[[2]string]time.Duration{},
-		renewed:   map[string][]renewal{},
 		now:       time.Hour,
 	}
 	for _, q := range r.Members {
@@ -186,9 +178,6 @@ func (g *play) send(a *actor, all []lease.Addressed) {
 	for _, p := range all {
 		g.post(parcel{from: a.incarnation.Name, to: p.To, incarnation: a.incarnation,
 			request: &p.Request})
-		if p.Request.Kind == lease.Renew {
-			g.renewed[p.To] = append(g.renewed[p.To], renewal{g.now, p.Request.Heartbeat})
-		}
 		text := describe(p.Request)
 		if (p.Request.Kind == lease.Vote || p.Request.Kind == lease.Renew) && !g.renewals {
 			key := text + p.To

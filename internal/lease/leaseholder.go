@@ -4,13 +4,12 @@ import "time"
 
 // The leaseholder is the process that a majority of the voters has promised an epoch to. seek.go
 // asks for votes and renewals; tally.go (LH1), lapse.go (LH4), step_down.go (LH6), clocks.go (LH7),
-// length.go (LH10) and renewal.go (LH11) have the other rules.
+// and length.go (LH10) have the other rules.
 //
 // LH2. The leaseholder may act until the deadline: the latest instant that the windows of a
 // majority reach. This is checked at each use, with the clock read then. No timer is relied on.
 //
-// LH3. It renews every heartbeat, which LH10 sets, at every member, whatever process is nominated;
-// if the lease is the shortest, at half of the voters in turns (LH11).
+// LH3. It renews every heartbeat, which LH10 sets, at every member, whatever process is nominated.
 //
 // LH5. After a new generation the leaseholder seeks a new epoch beside the one that it holds: it
 // goes on renewing the old one, at its own voter, too (V4), while votes for the new one arrive.
@@ -46,7 +45,6 @@ type leaseholder struct {
 	outbidAfter  Instant       // it outbids no voter before (LH9)
 	lastSought   Epoch         // the highest that this incarnation has sought (C3)
 	length       length        // how long a lease it asks for (LH10)
-	renewal      renewal       // the newest round (LH11)
 	toldUntil    Instant       // what the app was told in leases that are over ends then (LH6)
 	leadsSince   Instant       // when it last took the lease, and held none before (LH8)
 	epochSince   Instant       // when it took the epoch that it holds (PR2)
@@ -129,7 +127,6 @@ func (m *Machine) driveLeaseholder() {
 		}
 	}
 	m.evaluateVotes()
-	m.renewRest()
 	if l.held != nil && m.now.Boot >= l.nextRound {
 		m.renew()
 		m.evaluateVotes()

@@ -32,7 +32,7 @@ import "time"
 // busy that they come too late.
 //
 // A lease is renewed four times while it runs, or every heartbeat of the roster if that is more
-// often. The renewal says when the next one is due (V9, F4, LH11).
+// often. The renewal says when the next one is due (V9, F4).
 //
 // A process begins with the shortest lease. When a roster names other bounds, it goes on with the
 // lease that it had, within them. A process that takes over begins with the lease that the last

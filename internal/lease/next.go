@@ -16,9 +16,6 @@ func (m *Machine) Next() Instant {
 	if l.held != nil {
 		at(l.nextRound)
 		at(l.held.deadline)
-		if l.renewal.waits(l.held) {
-			at(l.renewal.restAt)
-		}
 	}
 	if l.sought != nil && l.held == nil {
 		at(l.nextRound)

@@ -49,7 +49,7 @@ func (m *Machine) seek(ballot int64, support []bool) {
 }
 
 // requestVotes sends a round of requests: VOTE to every voter, or, once the epoch is held, RENEW to
-// every member whose turn it is (LH11).
+// every member (LH3).
 func (m *Machine) requestVotes(t *tally, k Kind) {
 	m.round++
 	p := Request{
@@ -65,7 +65,6 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 		if m.votesAreSlow() { // LH5; a voter of the next roster grants no more than that one allows (V4)
 			p.Lease = min(t.roster.Lease, m.roster.Lease)
 		}
-		m.divide(t, p)
 	case l.held != nil && l.held.measures(t.roster, m.now.Boot): // LH10
 		left := Outlast(l.held.deadline - m.now.Boot) // its window reaches the deadline
 		p.Lease = min(max(l.length.lease, left), t.roster.Lease)
@@ -75,16 +74,24 @@ func (m *Machine) requestVotes(t *tally, k Kind) {
 		sent:   m.now.Boot,
 		lease:  p.Lease,
 	}
-	for i, q := range t.roster.Members {
-		if k == Renew { // LH11
-			p.Heartbeat = m.leaseholder.renewal.due[i]
-		}
+	for _, q := range t.roster.Members {
 		switch {
 		case q.Name == m.self.Name && m.voter.votes:
 			m.requestOwnVote(p)
-		case q.Name != m.self.Name && (k == Renew && p.Heartbeat > 0 || k == Vote && q.Voter):
+		case q.Name != m.self.Name && (k == Renew || q.Voter):
 			m.send(q.Name, p)
 		}
+	}
+}
+
+// renew sends the next round of renewals (LH3), and asks again for the votes that it seeks beside.
+func (m *Machine) renew() {
+	l := &m.leaseholder
+	late, next := m.now.Boot-l.nextRound, m.now.Boot+m.roster.heartbeat(l.length.lease)
+	m.requestVotes(l.held, Renew)
+	l.held.round(m.round).late, l.nextRound = late, next
+	if l.sought != nil {
+		m.requestVotes(l.sought, Vote)
 	}
 }
 
@@ -191,7 +198,6 @@ func (m *Machine) take(t *tally) {
 	l.held, l.sought, l.lapsed = t, nil, nil
 	l.nextRound = m.now.Boot
 	l.length.begin(m.roster, m.now.Boot)
-	l.renewal.toAllUntil = m.now.Boot + toAll
 	m.candidacy.leaseFound()
 	*f = follower{
 		epoch:    max(f.epoch, t.epoch),

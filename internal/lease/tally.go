@@ -33,7 +33,7 @@ type round struct {
 	number uint64
 	sent   Instant
 	lease  time.Duration
-	late   time.Duration // by how much a part of it was sent late, the most of all
+	late   time.Duration // by how much it was sent late
 }
 
 // round returns where the round of a number is noted, unless 32 have followed it.
