@@ -9,16 +9,12 @@ import (
 // for pre-votes again when enough of the promises have run out, or when a RELEASE arrives. It does
 // so also while it does not know yet whether a majority would promise, because a dead voter does
 // not answer: then it asks those that are bound when enough of them are free, and not only after a
-// heartbeat (C1), but not before a tenth of a millisecond has passed for each process of the group.
-// Answers that are late count, too: the first to answer may be bound for long (the process itself,
-// by what it promised before it was restarted, V6), and the others for a moment. For T after a
-// RELEASE it asks every tenth of a heartbeat, because it reaches the voters at different times. So
-// it does for a heartbeat after it took a new roster, if a voter answers that does not have it yet.
-// (A pod that is killed without notice costs a failover and a roster at the same time.)
-
-// asksApart is how long a candidate waits between two questions at least, for each process of the
-// group (C4).
-const asksApart = 100 * time.Microsecond
+// heartbeat (C1). Answers that are late count, too: the first to answer may be bound for long (the
+// process itself, by what it promised before it was restarted, V6), and the others for a moment.
+// For T after a RELEASE it asks every tenth of a heartbeat, because it reaches the voters at
+// different times. So it does for a heartbeat after it took a new roster, if a voter answers that
+// does not have it yet. (A pod that is killed without notice costs a failover and a roster at the
+// same time.)
 
 // asksAgainAt is when the voters are asked again that would not promise (C1, C4, C8).
 func (m *Machine) asksAgainAt() Instant {
@@ -28,8 +24,7 @@ func (m *Machine) asksAgainAt() Instant {
 		return at
 	}
 	if free, ok := s.completes(m.roster.majority(), s.askedAt); ok {
-		pause := time.Duration(len(m.roster.Members)) * asksApart
-		at = min(at, max(free+time.Millisecond, s.askedAt+pause))
+		at = min(at, free+time.Millisecond)
 	}
 	return at
 }

@@ -15,9 +15,7 @@ import "time"
 //
 // C9. If nobody has held the lease for L, 6 T and a further random part of 6 T, a candidate
 // nominates itself: it asks for pre-votes, and with a majority for votes. This serves rings that
-// cannot close and links that work in one direction only. In a group of n > 12 the random part is
-// of n/2 T, so that one process does so in T/2, on average, and not all at the same time; and while
-// its links are being made (C1), the time begins anew with each that opens.
+// cannot close and links that work in one direction only.
 //
 // C10. A process that starts while its voter is bound to an earlier incarnation of it stands back:
 // it is no candidate until that promise has run out (V6), provided that another process may
@@ -112,9 +110,9 @@ func (m *Machine) knowsNoLeaseholder() bool {
 
 // postponeFallback sets anew when this process nominates itself (C9).
 func (m *Machine) postponeFallback() {
-	lease, more := time.Duration(0), fallbackMore
-	if r := m.roster; r != nil {
-		lease, more = r.Lease, max(more, len(r.Members)/2)
+	lease := time.Duration(0)
+	if m.roster != nil {
+		lease = m.roster.Lease
 	}
-	m.candidacy.fallbackAt = m.now.Boot + lease + fallbackLeast*m.t + m.random(time.Duration(more)*m.t)
+	m.candidacy.fallbackAt = m.now.Boot + lease + fallbackLeast*m.t + m.random(fallbackMore*m.t)
 }

@@ -263,34 +263,6 @@ func TestWhoIsBoundToTheCandidateIsFree(t *testing.T) {
 	}
 }
 
-// C4: in a group of 31, one voter that is always bound for a moment, and is needed, is asked every
-// 3 ms, and not every millisecond: its answers may be made up.
-func TestQuestionsHaveAPause(t *testing.T) {
-	s := newSolo(t, rosterOf(31), "P30")
-	asks := s.do(lease.Event{Type: lease.Nominated, Process: "P30"}).Requests
-	for _, q := range s.roster.Members {
-		asks = append(asks, s.do(lease.Event{Type: lease.LinkUp, Process: q.Name}).Requests...)
-	}
-	for i := range 14 {
-		name := s.roster.Members[i].Name
-		p, ok := sent(asks, lease.PreVote, name)
-		if !ok {
-			t.Fatalf("%s is not asked", name)
-		}
-		s.response(name, s.answer(p, true))
-	}
-	n := 0
-	for end := s.now + 30*ms; s.now < end; asks = s.after(ms / 10) {
-		if _, ok := sent(asks, lease.PreVote, "P15"); ok {
-			s.deny(asks, "P15", ms/10)
-			n++
-		}
-	}
-	if n < 2 || n > 11 {
-		t.Errorf("in 30 ms it is asked %d times", n)
-	}
-}
-
 // C4: an answer that is later than the next roster, which may have more members, counts for
 // nothing.
 func TestAnAnswerLaterThanTheRoster(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 // disturbs nobody. A process whose app reports that the leaseholder does not answer asks the
 // voters, too. While it hears the leaseholder itself it says so when it is asked, and it goes on
 // following unless a majority hears nothing. So an app that lies costs pre-votes, and no more.
-// turn.go has the order in which the processes of a large group ask.
+// turn.go has the order in which the processes ask.
 //
 // If a majority does not hear the leaseholder, and this process has missed two of its renewals over
 // an open link, the leaseholder counts as silent here, as if the failure detector had found that:

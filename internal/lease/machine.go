@@ -36,7 +36,6 @@ type Machine struct {
 	candidacy   candidacy
 	leaseholder leaseholder
 	follower    follower
-	linking     linking
 	past        []past // of group objects that this incarnation has left; never changed in place
 	round       uint64 // number of the last round of requests
 	out         Output
@@ -86,11 +85,9 @@ func (m *Machine) Step(e Event) *Output {
 	case AppAsked:
 		m.appAsked(e.Length)
 	case LinkUp:
-		m.linkOpened(e.Process)
 		m.linkUp(e.Process)
 		m.voteMayBeLost(e.Process)
 	case LinkDown:
-		delete(m.linking.open, e.Process)
 		m.linkDown(e.Process)
 	case Restored, Withdrawn:
 		m.candidate = e.Type == Restored
@@ -115,7 +112,7 @@ func (m *Machine) Step(e Event) *Output {
 func (m *Machine) changeRoster(r *Roster) {
 	if r == nil {
 		m.leave()
-		m.roster, m.me, m.nominated, m.linking = nil, Member{}, "", linking{}
+		m.roster, m.me, m.nominated = nil, Member{}, ""
 		return
 	}
 	known := m.roster != nil && r.Group == m.roster.Group && r.Generation <= m.roster.Generation
@@ -125,7 +122,6 @@ func (m *Machine) changeRoster(r *Roster) {
 	if m.roster == nil || m.roster.Group != r.Group {
 		m.leave()
 		m.recall(r.Group)
-		m.linking.until = m.now.Boot + LinksTake(len(r.Members))
 	}
 	m.roster = r
 	m.me, _ = r.find(m.self.Name)
@@ -144,12 +140,10 @@ func (m *Machine) changeRoster(r *Roster) {
 	if heir, _ := r.find(m.follower.heir); heir.Priority == 0 {
 		m.follower.heir = ""
 	}
-	gone := func(name string) bool {
+	maps.DeleteFunc(m.leaseholder.peers, func(name string, _ *peer) bool {
 		_, ok := r.find(name)
 		return !ok
-	}
-	maps.DeleteFunc(m.leaseholder.peers, func(name string, _ *peer) bool { return gone(name) })
-	maps.DeleteFunc(m.linking.open, func(name string, _ bool) bool { return gone(name) })
+	})
 	m.postponeFallback()
 	m.standBack()
 }

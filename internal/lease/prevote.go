@@ -1,21 +1,11 @@
 package lease
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // C1. A candidate that the election algorithm nominates, and that holds no lease, sends a PREVOTE
 // to all voters. It asks those that would not promise, or have not answered, again every heartbeat:
 // promises run out, a voter notices that a leaseholder is gone. One that has not answered, or that
 // is free by now as its last answer says, is asked again at once when the link to it opens.
-// Otherwise one that has not answered is not asked before 10 ms have passed for each process of the
-// group: in a large group the voters may be busy, and questions would pile up. While the links of a
-// group of more than 12 are being made, a voter is not asked before the link to it opens. If this
-// process wants the lease, and no majority has answered, the time of the pre-vote begins when all
-// links are open, or 300 ms for each process after this one has taken up the group. Otherwise all
-// would find no majority, and withdraw (C5), because links take long. A process that waits for them
-// gives up when another one is nominated.
 
 // purpose is why a process asks the voters for pre-votes.
 type purpose uint8
@@ -65,22 +55,12 @@ func (m *Machine) startPreVote(why purpose, about Incarnation, epoch Epoch) {
 	m.evaluatePreVote()
 }
 
-// continuePreVote asks again when that is due, or waits for links (C1).
+// continuePreVote asks again when that is due (C1).
 func (m *Machine) continuePreVote() {
-	s := &m.candidacy.preVote
-	switch {
-	case m.awaitsLinks():
-		s.since, s.askedAt = m.now.Boot, m.now.Boot
-		s.repeatAt = m.whenToRepeat()
-	case m.now.Boot >= m.asksAgainAt():
+	if m.now.Boot >= m.asksAgainAt() {
 		m.sendPreVotes()
 	}
 	m.evaluatePreVote()
-}
-
-// whenToRepeat is when those that have not answered are asked again if they are asked now (C1).
-func (m *Machine) whenToRepeat() Instant {
-	return m.now.Boot + time.Duration(len(m.roster.Members))*nextAsks
 }
 
 // sendPreVotes asks the voters that would not promise, or have not answered (C1).
@@ -89,7 +69,7 @@ func (m *Machine) sendPreVotes() {
 	s.askedAt = m.now.Boot
 	unanswered := m.now.Boot >= s.repeatAt
 	if unanswered {
-		s.repeatAt = m.whenToRepeat()
+		s.repeatAt = m.now.Boot + m.heartbeat
 	}
 	p := m.preVoteRequest()
 	for i, q := range m.roster.Members {
@@ -100,7 +80,6 @@ func (m *Machine) sendPreVotes() {
 				!m.disk.failed()
 			s.take(i, m.response(p, would), m.now.Boot)
 			s.answered[i] = m.voter.votes
-		case m.linking.makes(q.Name, m.now.Boot): // linkUp will
 		case unanswered || s.answered[i]:
 			m.send(q.Name, p)
 		}

@@ -34,9 +34,6 @@ func (m *Machine) AppendSnapshot(b []byte, grain time.Duration, base uint64) []b
 	if c := &m.clocks; c.jumped || c.drift { // else what was read makes no difference
 		panic("the snapshot leaves out what clocks that disagree need")
 	}
-	if m.linking.until > m.now.Boot {
-		panic("the snapshot leaves out the links of a large group")
-	}
 	for _, p := range m.past {
 		s.name(p.group)
 		s.number(int64(p.sought), int64(p.floor), int64(p.reported))
@@ -138,6 +135,7 @@ func (s *snapshot) candidacy(m *Machine) {
 	s.incarnation(p.about)
 	s.round(p.round)
 	s.number(int64(p.epoch), int64(p.since), int64(p.askedAt))
+	s.due(p.repeatAt)
 	s.flags(p.answered...)
 	for i, v := range p.responses {
 		if p.answered[i] {
@@ -271,7 +269,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		of     any
 		fields int
 	}{
-		{Machine{}, 20}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 13}, {preVote{},
+		{Machine{}, 19}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 13}, {preVote{},
 			11}, {leaseholder{}, 13}, {tally{}, 14}, {steppingDown{}, 4}, {lapsed{}, 2},
 		{peer{}, 7}, {follower{}, 19}, {length{}, 11},
 	} {

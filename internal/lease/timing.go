@@ -34,10 +34,8 @@ const (
 	// restLeast and restMore bound how long it withdraws (C5, LH4), in T: 4 to 8.
 	restLeast, restMore = 4, 4
 	// fallbackLeast and fallbackMore bound when a process nominates itself (C9): one lease and 6 to
-	// 12 T, later in a large group.
+	// 12 T.
 	fallbackLeast, fallbackMore = 6, 6
-	// large is how many processes a group may have that makes its links in no time (C1).
-	large = 12
 	// maxBallotLead is how many ballots one voter may be ahead of the others and still be outbid at
 	// once (C3, LH9). It limits what a voter that lies can do.
 	maxBallotLead = 1 << 4

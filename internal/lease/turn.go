@@ -3,25 +3,18 @@ package lease
 import "time"
 
 // In what order the processes ask by C8: the eight highest, besides the leaseholder, as soon as
-// they do not hear it, each further one 10 ms after the one before it. If all processes of a large
-// group asked each other at once, the answers would take longer than T. If, before its turn, a
+// they do not hear it, each further one 10 ms after the one before it. If, before its turn, a
 // higher process asks this one, or the algorithm names another process, it leaves the question to
 // that one. It asks itself L and T after its turn, if it has not heard a leaseholder by then.
 //
-// In a group of more than 40, the processes below the twelve highest may have to make links first,
-// each to all voters. Each further twelve have their turns n times 10 ms later than those before
-// them: by then one of these has asked, if any runs.
+// Where some have turns, those that ask at once keep links to all voters (the nine highest, of whom
+// one may be the leaseholder): on a ring, a failover would begin with handshakes otherwise.
 
 // The order in which processes ask (C8).
 const (
 	firstToAsk = 8
-	// nextAsks is about how long it takes until one process has asked a large group.
+	// nextAsks is about how long it takes until one process has asked the others.
 	nextAsks = 10 * time.Millisecond
-
-	// Crowd is that of internal/election: in a larger group of bullies only the front links to all.
-	Crowd = 40
-	// Front is how many processes that is.
-	Front = 12
 )
 
 // unheard suspects the leaseholder, which is not heard, if it is this process's turn to ask (C8).
@@ -41,11 +34,7 @@ func (m *Machine) unheard() {
 // turn is how long this process lets others ask first (C8).
 func (m *Machine) turn() time.Duration {
 	ahead := m.ahead(m.follower.leaseholder.Name)
-	turn := time.Duration(max(ahead+1-firstToAsk, 0)) * nextAsks
-	if n := len(m.roster.Members); n > Crowd {
-		turn += time.Duration(ahead/Front*n) * nextAsks
-	}
-	return turn
+	return time.Duration(max(ahead+1-firstToAsk, 0)) * nextAsks
 }
 
 // ahead returns how many processes ask before this one, if that one does not.
@@ -58,11 +47,10 @@ func (m *Machine) ahead(leaseholder string) (n int) {
 	return n
 }
 
-// asksFirst reports whether this process of a large group is among the first to ask, if one that
-// outranks it held the lease. They keep links to all voters: on a ring, a failover would begin with
-// handshakes otherwise.
+// asksFirst reports whether this process asks at once and others have turns, if one that outranks
+// it held the lease.
 func (m *Machine) asksFirst() bool {
-	return len(m.roster.Members) > large && m.me.Name != "" && m.ahead("") <= firstToAsk
+	return len(m.roster.Members) > firstToAsk+1 && m.me.Name != "" && m.ahead("") <= firstToAsk
 }
 
 // waitsForTurn reports whether this process does not hear the leaseholder, and has yet to ask.
@@ -73,10 +61,6 @@ func (m *Machine) nominate(name string) {
 	m.nominated = name
 	if name == "" || name == m.self.Name {
 		return
-	}
-	if m.awaitsLinks() { // C1
-		m.candidacy.preVote.purpose = noPreVote
-		m.postponeFallback()
 	}
 	f := &m.follower
 	if m.waitsForTurn() && name != f.leaseholder.Name {

@@ -1,8 +1,6 @@
 package lease_test
 
 import (
-	"cmp"
-	"fmt"
 	"testing"
 	"time"
 
@@ -69,12 +67,12 @@ func TestProcessesAskInTurn(t *testing.T) {
 	}
 }
 
-// C8: in a large group the nine highest, of whom one may be the leaseholder, keep links to the
+// C8: where some have turns, the nine highest, of whom one may be the leaseholder, keep links to the
 // voters before they have anything to ask.
 func TestWhoAsksFirstHasLinks(t *testing.T) {
 	for n, reach := range map[int]map[string]lease.Reach{
-		12: {"P12": lease.Nobody, "P1": lease.Nobody},
-		13: {"P13": lease.Voters, "P5": lease.Voters, "P4": lease.Nobody, "P1": lease.Nobody},
+		9:  {"P9": lease.Nobody, "P1": lease.Nobody},
+		10: {"P10": lease.Voters, "P2": lease.Voters, "P1": lease.Nobody},
 	} {
 		for name, want := range reach {
 			if got := newSolo(t, rosterOf(n), name).Reach(); got != want {
@@ -97,32 +95,6 @@ func TestWhoNeverCoordinatesAsksInTurn(t *testing.T) {
 		s.do(lease.Event{Type: lease.LinkDown, Process: "P12"})
 		if took := s.asksAfter(time.Second); took < turn || took > turn+2*ms {
 			t.Errorf("%s asks after %v, want %v", name, took, turn)
-		}
-	}
-}
-
-// C8: in a group of more than forty, each further twelve wait for those before them to make links.
-func TestACrowdAsksInTurn(t *testing.T) {
-	for n, turns := range map[int]map[string]time.Duration{
-		40: {"P27": 50 * ms, "P1": 310 * ms},
-		41: {"P29": 40 * ms, "P28": (50 + 410) * ms, "P17": (160 + 410) * ms, "P16": (170 + 820) * ms},
-	} {
-		for name, turn := range turns {
-			s := newSolo(t, rosterOf(n), name)
-			highest := fmt.Sprintf("P%d", n)
-			s.askBy(highest, held(epoch(1, 1)))
-			s.do(lease.Event{Type: lease.LinkDown, Process: highest})
-			if wait := s.Next() - s.now; wait > turn {
-				t.Errorf("%s of %d looks at its clock after %v, want %v", name, n, wait, turn)
-			}
-			for s.now-start < turn-ms {
-				if s.after(ms); s.Reach() == lease.Voters {
-					t.Fatalf("%s of %d asks after %v, want %v", name, n, s.now-start, turn)
-				}
-			}
-			if s.after(2 * ms); s.Reach() != lease.Voters {
-				t.Errorf("%s of %d does not ask after %v", name, n, turn)
-			}
 		}
 	}
 }
@@ -221,52 +193,6 @@ func TestAHigherProcessHasAsked(t *testing.T) {
 		if holder, _, _ := s.Following(); holder != "P12" {
 			t.Errorf("it follows %q", holder)
 		}
-	}
-}
-
-// C1: in a large group, a voter that has not answered is left alone for 10 ms for each process.
-func TestQuestionsDoNotPileUp(t *testing.T) {
-	for n, want := range map[int]int{10: 4, 20: 2, 45: 1, 100: 1} { // in 400 ms
-		s := newSolo(t, rosterOf(n), "P3")
-		s.linkAll()
-		asked := s.do(lease.Event{Type: lease.Nominated, Process: "P3"}).Requests
-		if asked = append(asked, s.after(399*ms)...); toward(asked, "P2") != want {
-			t.Errorf("of %d processes, P2 is asked %d times, want %d", n, toward(asked, "P2"), want)
-		}
-	}
-}
-
-// toward returns how many pre-votes a process is asked for.
-func toward(all []lease.Addressed, to string) (n int) {
-	for _, p := range all {
-		if p.To == to && p.Request.Kind == lease.PreVote {
-			n++
-		}
-	}
-	return n
-}
-
-// C9: of a large group not all nominate themselves at the same time.
-func TestFallbacksAreApart(t *testing.T) {
-	const n = 100
-	var first, last time.Duration
-	for i := range n {
-		r := rosterOf(n)
-		s := &solo{t: t, roster: r, now: start, T: 200 * ms}
-		s.config = lease.Config{Self: incarnationOf(r, r.Members[i].Name), Seed: uint64(i)}
-		s.config.Saved = lease.State{Group: r.Group, Generation: 1, Voted: true}
-		s.boot()
-		s.linkAll()
-		for count(s.after(50*ms), lease.PreVote) == 0 {
-			if s.now-start > time.Minute {
-				t.Fatalf("%s never nominates itself", r.Members[i].Name)
-			}
-		}
-		took := s.now - start - r.Lease - 6*s.T
-		first, last = min(cmp.Or(first, took), took), max(last, took)
-	}
-	if first > 2*time.Second || last < n/2*200*ms*8/10 || last > n/2*200*ms+100*ms {
-		t.Errorf("the first after %v, the last after %v", first, last)
 	}
 }
 
