@@ -49,28 +49,6 @@ func TestAShortLease(t *testing.T) {
 	}
 }
 
-// LH10: a network that becomes slow makes the lease longer before it lapses, and the leaseholder
-// and its epoch stay.
-func TestASlowNetworkMakesTheLeaseLonger(t *testing.T) {
-	g := adaptive()
-	_, before := g.holder()
-	for _, p := range g.actors {
-		for _, q := range g.actors {
-			g.latencies[[2]string{p.incarnation.Name, q.incarnation.Name}] = 15 * ms
-		}
-	}
-	for range 60 {
-		g.run(time.Second)
-		if name, e := g.holder(); name != "P5" || e != before {
-			t.Fatalf("%s holds %s, want P5 and %s:\n%s", name, e, before, g.out.String())
-		}
-	}
-	_, deadline, _ := g.actor("P5").Permission()
-	if left := deadline - g.clock(g.actor("P5")); left <= lease.Window(100*ms) {
-		t.Errorf("with 30 ms to a voter and back it may act for %v only", left)
-	}
-}
-
 // V9, LH10: a renewal that says when the next one is due is not waited for any longer than that,
 // and a liar cannot make it longer than the roster's heartbeat.
 func TestHowLongALeaseholderIsHeard(t *testing.T) {
@@ -140,27 +118,6 @@ func TestALeaseholderIsHeardWhileThePromiseRuns(t *testing.T) {
 	}
 }
 
-// V9: a leaseholder that is not heard any more is not heard again because the voter is bound to
-// somebody else.
-func TestHearingDoesNotComeBack(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P1")
-	s.askBy("P2", lease.Request{
-		Kind:      lease.Renew,
-		Epoch:     epoch(1, 1),
-		Lease:     100 * ms,
-		Heartbeat: 25 * ms,
-	})
-	s.asleep(110 * ms)
-	s.want(true, "P3", epoch(1, 2))
-	if v := s.askBy("P3", lease.Request{Kind: lease.PreVote, Epoch: epoch(1, 0)}); v.Heard {
-		t.Errorf("it hears %s", v.Holder)
-	}
-	s.askBy("P3", lease.Request{Kind: lease.Release, Epoch: epoch(1, 2)})
-	if v := s.askBy("P3", lease.Request{Kind: lease.PreVote, Epoch: epoch(1, 0)}); v.Heard {
-		t.Errorf("after a RELEASE it hears %s", v.Holder)
-	}
-}
-
 // LH10: the only voter hears from nobody when it has stood still, and knows for how long it did,
 // whether or not it asks again at once (LH4).
 func TestTheOnlyVoterStandsStill(t *testing.T) {
@@ -185,44 +142,6 @@ func TestTheOnlyVoterStandsStill(t *testing.T) {
 	}
 }
 
-// LH10: who has lost its lease to the clock asks for a longer one when it holds the next, by how
-// long it was cut off. If the longest lease would not have outlasted that, it says nothing.
-func TestALapseMakesTheLeaseLonger(t *testing.T) {
-	for cut, want := range map[time.Duration]time.Duration{
-		110 * ms:        lease1, // and some 20 ms since the last renewal that was granted
-		2 * time.Second: 100 * ms,
-	} {
-		g := adaptive()
-		p5 := g.actor("P5")
-		if asks := p5.Asks(); asks != 100*ms {
-			t.Fatalf("it asks for %v", asks)
-		}
-		others := []string{"P1", "P2", "P3", "P4"}
-		for _, q := range others {
-			g.part("P5", q, true)
-		}
-		g.run(cut)
-		if asks := p5.Asks(); asks != 0 {
-			t.Errorf("cut off, it asks for %v", asks)
-		}
-		for _, q := range others {
-			g.part("P5", q, false)
-		}
-		g.run(3 * time.Second) // it rests, if P4 holds the lease meanwhile
-		g.nominate("")
-		if name, _ := g.holder(); name != "P5" && name != "" {
-			g.kill(name)
-		}
-		g.nominate("P5")
-		g.takesOver(t)
-		g.run(100 * ms) // after 4 s it tries a shorter one
-		if asks := p5.Asks(); asks != want {
-			t.Errorf("cut off for %v it asks for %v afterwards, want %v:\n%s", cut, asks, want,
-				g.out.String())
-		}
-	}
-}
-
 // LH10: a process that holds no lease asks for votes for the longest one, since it knows little of
 // the network; a renewal is for a short one, and says when the next is due.
 func TestFirstVotesAreForTheLongestLease(t *testing.T) {
@@ -236,25 +155,6 @@ func TestFirstVotesAreForTheLongestLease(t *testing.T) {
 	s.holding()
 	if p, ok := sent(s.after(r.Heartbeat), lease.Renew, "P1"); !ok || p.Lease != 100*ms || p.Heartbeat != 25*ms {
 		t.Errorf("RENEW asks for %v, heartbeat %v", p.Lease, p.Heartbeat)
-	}
-}
-
-// LH10, LH5: a leaseholder that asks for votes beside its lease asks for what it needs. A kill soon
-// after a new roster is missed for no longer than any other.
-func TestVotesBesideALeaseAreForThatLease(t *testing.T) {
-	g := adaptive()
-	r := *g.roster
-	r.Generation++
-	g.enrol(&r, "P1", "P2", "P3", "P4", "P5")
-	g.run(50 * ms)
-	if _, e := g.holder(); e.Generation() != r.Generation {
-		t.Fatalf("it holds %s:\n%s", e, g.out.String())
-	}
-	g.kill("P5")
-	g.nominate("P4")
-	if took := g.takesOver(t); took > 130*ms {
-		t.Errorf("after %v somebody acts, want a lease of 100 ms and some messages:\n%s", took,
-			g.out.String())
 	}
 }
 
@@ -321,40 +221,6 @@ func TestHowMuchIsAskedForBesideALease(t *testing.T) {
 				t.Errorf("VOTE asks for %v, want %v to %v", p.Lease, c.least, c.most)
 			}
 		})
-	}
-}
-
-// LH10, C6: votes for a short lease that wait for slow disks count all the same, since VOTE is
-// repeated meanwhile. All disks take 200 ms, the lease is 100 ms.
-func TestVotesForAShortLeaseWaitForSlowDisks(t *testing.T) {
-	r := rosterOf(3)
-	r.LeaseMinimum = 100 * ms
-	s := newSolo(t, r, "P3")
-	old := s.holding()
-	s.slow = true
-	s.roster = next(r, func(*lease.Roster) {})
-	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
-	written := s.now + 200*ms
-	for s.now < written+100*ms {
-		if s.now >= written && len(s.writes) > 0 {
-			s.do(s.write())
-		}
-		for _, a := range s.out.Requests {
-			switch {
-			case a.To != "P1":
-			case a.Request.Epoch == old:
-				s.response("P1", s.answer(a.Request, true))
-			case s.now >= written:
-				s.response("P1", s.answer(a.Request, true))
-			}
-		}
-		if !s.may() {
-			t.Fatalf("it does not hold the lease %v after the roster", s.now-written+200*ms)
-		}
-		s.after(5 * ms)
-	}
-	if e, _, _ := s.Permission(); e.Generation() != s.roster.Generation {
-		t.Errorf("it holds %s", e)
 	}
 }
 
@@ -455,100 +321,5 @@ func TestTwoRostersWhileDisksAreSlow(t *testing.T) {
 	}
 	if e, _, _ := s.Permission(); e.Generation() != s.roster.Generation {
 		t.Errorf("it holds %s", e)
-	}
-}
-
-// LH10: who takes over from a leaseholder that had to ask for a long lease begins with that, also
-// if it has just started; and who asked for a long one itself does not forget it while another one
-// leads.
-func TestWhoTakesOverGoesOnWithTheLease(t *testing.T) {
-	g := adaptive()
-	slow := func(latency time.Duration) {
-		for _, p := range g.actors {
-			for _, q := range g.actors {
-				g.latencies[[2]string{p.incarnation.Name, q.incarnation.Name}] = latency
-			}
-		}
-	}
-	asks := func(name string) time.Duration {
-		t.Helper()
-		if held, _ := g.holder(); held != name {
-			t.Fatalf("%q holds the lease, want %s:\n%s", held, name, g.out.String())
-		}
-		return g.actor(name).Asks()
-	}
-	slow(15 * ms)
-	g.run(5 * time.Second)
-	long := asks("P5")
-	if long <= 100*ms {
-		t.Fatalf("on a slow network P5 asks for %v", long)
-	}
-	slow(0)
-	g.restart("P4", false)
-	g.run(100 * ms)
-	g.kill("P5")
-	g.nominate("P4")
-	g.takesOver(t)
-	g.run(100 * ms)
-	if got := asks("P4"); got != long {
-		t.Errorf("P4, which has just started, asks for %v after P5 asked for %v", got, long)
-	}
-	g.run(time.Minute)
-	if got := asks("P4"); got != 100*ms {
-		t.Errorf("a minute later P4 asks for %v", got)
-	}
-	g.restart("P5", false)
-	g.run(time.Second)
-	g.actor("P3").Learn(800 * ms)
-	g.run(time.Second)
-	g.kill("P4")
-	g.nominate("P3")
-	g.takesOver(t)
-	g.run(100 * ms)
-	if got := asks("P3"); got != 800*ms {
-		t.Errorf("P3, which had to ask for 800 ms before P4 led, asks for %v", got)
-	}
-}
-
-// LH10: a leaseholder whose CPU quota stops it for 180 ms just when a renewal is due, and then its
-// voters before they answer, keeps its lease; also if it had been quiet for long.
-func TestAThrottledLeaseholderKeepsItsLease(t *testing.T) {
-	r := rosterOf(3)
-	r.LeaseMinimum = 100 * ms
-	s := newSolo(t, r, "P3")
-	s.config.Throttled = 360 * ms
-	s.boot()
-	e := s.holding()
-	for range 3 {
-		s.answered(time.Minute, "P1")
-		s.asleep(s.Next() - s.now + 180*ms)
-		s.do(lease.Event{Type: lease.Tick})
-		p := s.sent(lease.Renew, "P1")
-		s.asleep(180 * ms)
-		s.do(lease.Event{Type: lease.Tick})
-		if !s.may() {
-			t.Fatal("it may not act any more when the voter that was stopped goes on")
-		}
-		s.response("P1", s.answer(p, true))
-		if held, _, ok := s.Permission(); !ok || held != e {
-			t.Fatalf("it holds %s, want %s", held, e)
-		}
-	}
-}
-
-// LH10: a process that is alone grants its renewals at once. The last gap of a longer lease, which
-// begins when the lease becomes shorter, does not make it longer again.
-func TestTheLeaseOfOneProcess(t *testing.T) {
-	r := rosterOf(1)
-	r.LeaseMinimum = 100 * ms
-	s := newSolo(t, r, "P1")
-	s.do(lease.Event{Type: lease.Nominated, Process: "P1"})
-	s.after(5 * time.Second)
-	s.do(lease.Event{Type: lease.AppAsked, Length: 100 * ms})
-	if s.Asks() != 400*ms {
-		t.Fatalf("it asks for %v", s.Asks())
-	}
-	if s.after(9 * time.Second); s.Asks() != 100*ms {
-		t.Errorf("9 s later it asks for %v", s.Asks())
 	}
 }

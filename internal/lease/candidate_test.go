@@ -9,44 +9,6 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// C1: who is nominated, may coordinate and holds nothing asks all voters for pre-votes; nobody else
-// does.
-func TestWhoAsksForPreVotes(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		change func(*lease.Roster)
-		before lease.EventType
-		asks   bool
-	}{
-		{"a candidate", func(*lease.Roster) {}, lease.Tick, true},
-		{"one that is no voter", func(r *lease.Roster) { r.Members[2].Voter = false }, lease.Tick,
-			true},
-		{"priority 0", func(r *lease.Roster) { r.Members[2].Priority = 0 }, lease.Tick, false},
-		{"withdrawn", func(*lease.Roster) {}, lease.Withdrawn, false},
-		{"no voters yet", func(r *lease.Roster) {
-			for i := range r.Members {
-				r.Members[i].Voter = false
-			}
-		}, lease.Tick, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			r := rosterOf(3)
-			c.change(r)
-			s := newSolo(t, r, "P3")
-			s.do(lease.Event{Type: c.before})
-			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
-			_, one := sent(s.out.Requests, lease.PreVote, "P1")
-			_, two := sent(s.out.Requests, lease.PreVote, "P2")
-			if one != c.asks || two != c.asks {
-				t.Errorf("it asks for pre-votes P1: %v, P2: %v", one, two)
-			}
-			if !c.asks && s.Next() <= s.now {
-				t.Error("it wants to look at the clock again and again")
-			}
-		})
-	}
-}
-
 // C2: a candidate follows the holder that the voters hear, and deposes nobody: of 3 two that hear
 // it, of 4 two.
 func TestCandidateFollowsTheHolder(t *testing.T) {
@@ -215,94 +177,6 @@ func TestWhoIsFreeByNowIsAskedOnce(t *testing.T) {
 	s.deny(asks, "P3", ms)
 	if n := count(s.after(90*ms), lease.PreVote); n != 2 {
 		t.Errorf("while P2 and P3 do not answer, they are asked %d times in all instead of once each", n)
-	}
-}
-
-// C4: a voter that was free when it was asked last and does not answer, and one that uses another
-// roster and denies for that, do not keep a third one from being asked when it is free.
-func TestWhoMayNotAnswerIsNotCountedOn(t *testing.T) {
-	for name, other := range map[string]func(s *solo, asks []lease.Addressed){
-		"free, and silent since": func(s *solo, asks []lease.Addressed) { s.deny(asks, "P2", 20*ms) },
-		"of another roster": func(s *solo, asks []lease.Addressed) {
-			p, _ := sent(asks, lease.PreVote, "P2")
-			v := s.answer(p, false)
-			v.Generation = 2
-			s.response("P2", v)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newSolo(t, rosterOf(5), "P4")
-			asks := s.do(lease.Event{Type: lease.Nominated, Process: "P4"}).Requests
-			p, _ := sent(asks, lease.PreVote, "P1")
-			s.response("P1", s.answer(p, true))
-			other(s, asks)
-			s.deny(asks, "P3", 40*ms)
-			s.after(40 * ms)
-			if _, ok := sent(s.after(2*ms), lease.PreVote, "P3"); !ok {
-				t.Error("the promise of P3 has run out, and it is not asked")
-			}
-		})
-	}
-}
-
-// C4: a voter that would promise is free, however long it is bound: to the candidate itself.
-func TestWhoIsBoundToTheCandidateIsFree(t *testing.T) {
-	s := newSolo(t, rosterOf(5), "P4")
-	s.askBy("P5", lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: 60 * ms})
-	s.do(lease.Event{Type: lease.LinkDown, Process: "P5"})
-	asks := s.do(lease.Event{Type: lease.Nominated, Process: "P4"}).Requests
-	p, _ := sent(asks, lease.PreVote, "P1")
-	v := s.answer(p, true)
-	v.Holder, v.Remaining = "P4", 900*ms
-	s.response("P1", v)
-	s.deny(asks, "P2", 40*ms)
-	s.deny(asks, "P3", 40*ms)
-	s.after(40 * ms)
-	if _, ok := sent(s.after(2*ms), lease.PreVote, "P3"); !ok {
-		t.Errorf("two promises have run out, and it does not ask; it is %s", s.Phase())
-	}
-}
-
-// C4: an answer that is later than the next roster, which may have more members, counts for
-// nothing.
-func TestAnAnswerLaterThanTheRoster(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P3")
-	s.want(true, "P2", epoch(1, 1))
-	s.restart()
-	asks := s.do(lease.Event{Type: lease.Nominated, Process: "P3"}).Requests
-	s.deny(asks, "P1", 40*ms)
-	s.roster = rosterOf(5)
-	s.roster.Generation = 2
-	s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
-	p, _ := sent(asks, lease.PreVote, "P1")
-	s.response("P5", s.answer(p, true))
-}
-
-// C1: what was asked before a connection opened may be lost: a voter that has not answered is asked
-// again. It may say that its promise runs out sooner than what the others have said; its answer
-// counts from when it came.
-func TestAVoterIsAskedWhenItsConnectionOpens(t *testing.T) {
-	s := newSolo(t, rosterOf(5), "P5")
-	s.want(true, "P4", epoch(1, 1))
-	s.restart()
-	asks := s.do(lease.Event{Type: lease.Nominated, Process: "P5"}).Requests
-	for _, q := range []string{"P1", "P2"} {
-		s.deny(asks, q, 40*ms)
-	}
-	s.after(10 * ms)
-	if out := s.do(lease.Event{Type: lease.LinkUp, Process: "P1"}); len(out.Requests) > 0 {
-		t.Errorf("P1 has answered, and is asked again: %v", out.Requests)
-	}
-	asks = s.do(lease.Event{Type: lease.LinkUp, Process: "P3"}).Requests
-	if _, ok := sent(asks, lease.PreVote, "P3"); !ok || len(asks) != 1 {
-		t.Fatalf("P3 has not answered, and its connection opens; asked are %v", asks)
-	}
-	s.deny(asks, "P3", 35*ms)
-	if _, ok := sent(s.after(35*ms), lease.PreVote, "P3"); ok {
-		t.Error("it asks again before the promise of P3 has run out")
-	}
-	if _, ok := sent(s.after(2*ms), lease.PreVote, "P3"); !ok {
-		t.Errorf("the promises have run out, and it does not ask again; it is %s", s.Phase())
 	}
 }
 
@@ -529,31 +403,6 @@ func TestCandidateWithoutMajorityRests(t *testing.T) {
 	}
 }
 
-// C5 is about answers, not about denials: in groups of even size denials come to no majority before
-// a majority has answered.
-func TestDeniedIsNotAlone(t *testing.T) {
-	for n, deny := range map[int][]string{2: {"P1"}, 4: {"P1", "P2"}} {
-		r := rosterOf(n)
-		self := r.Members[n-1].Name
-		s := newSolo(t, r, self)
-		s.want(true, "P1", epoch(1, 1)) // its own voice is bound, too
-		s.do(lease.Event{Type: lease.Nominated, Process: self})
-		for _, q := range deny {
-			if p, ok := sent(s.out.Requests, lease.PreVote, q); ok {
-				v := s.answer(p, false)
-				v.Holder, v.HolderEpoch, v.Remaining = "P1", epoch(1, 1), 500*ms
-				for _, q := range deny {
-					s.response(q, v)
-				}
-				break
-			}
-		}
-		if s.Phase() != "Waiting" {
-			t.Errorf("%d voters: it is %s", n, s.Phase())
-		}
-	}
-}
-
 // C6: of six voters two are dead, and the votes of the others are split: neither candidate has a
 // majority, and neither has been denied by so many that none is left, because the dead deny
 // nothing. They do not keep each other's votes for a whole lease.
@@ -610,18 +459,6 @@ func TestASplitVoteAfterALeaseholderIsLost(t *testing.T) {
 	}
 	if took := g.now - begun; took > 10*ms || !slices.Equal(g.acting(), []string{"P4"}) {
 		t.Errorf("%v act %v after the votes were split:\n%s", g.acting(), took, g.out.String())
-	}
-}
-
-// C6: silence alone is no reason to give up before the lease is over: the voters' disks may be
-// slow.
-func TestSilenceIsNoSplit(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P3")
-	s.seeking()
-	for waited := 0 * ms; waited < lease1-20*ms; waited += 10 * ms {
-		if _, ok := sent(s.after(10*ms), lease.Release, "P1"); ok {
-			t.Fatalf("it gives up after %v", waited)
-		}
 	}
 }
 

@@ -243,39 +243,6 @@ func TestARenewalOfTheOlderPromiseWaitsForThatOnly(t *testing.T) {
 	}
 }
 
-// V11: a report about a version that was never made says nothing about those that were.
-func TestAVersionThatWasNeverMade(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P1")
-	s.slow = true
-	s.askBy("P2", lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1})
-	never := s.writes[0].version + 1
-	if out := s.do(lease.Event{Type: lease.Persisted, Version: never}); len(out.Replies) != 0 {
-		t.Errorf("it says %+v", out.Replies)
-	}
-}
-
-// V11: two responses wait for each of 64 changes at most, however long the disk takes.
-func TestHowManyResponsesWait(t *testing.T) {
-	const changes = 64
-	s := newSolo(t, rosterOf(3), "P1")
-	s.slow = true
-	for ballot := range int64(2 * changes) {
-		for range 3 {
-			for _, kind := range []lease.Kind{lease.Vote, lease.Renew} {
-				s.askBy("P2", lease.Request{Kind: kind, Epoch: epoch(1, ballot+1), Lease: lease1})
-			}
-		}
-	}
-	waited := 0
-	for len(s.writes) > 0 {
-		waited += len(s.do(s.write()).Replies)
-	}
-	if waited != 2*changes {
-		t.Errorf("%d responses have waited, want %d", waited, 2*changes)
-	}
-	s.want(true, "P2", epoch(1, changes))
-}
-
 // V11: an own vote that could not be written never counts, even if a later write succeeds.
 func TestAnOwnVoteThatCouldNotBeWritten(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")

@@ -40,21 +40,6 @@ func TestALiarIsForgotten(t *testing.T) {
 	}
 }
 
-// F2, T11: a STEP DOWN after it changes nothing about that.
-func TestALiarThatStepsDownIsForgotten(t *testing.T) {
-	s := observer(t)
-	s.askBy("P3", lie)
-	s.askBy("P3", lease.Request{Kind: lease.StepDown, Epoch: lie.Epoch})
-	s.renews(lease1-s.roster.Heartbeat, "P2", held(epoch(1, 7)))
-	if holder, _, _ := s.Following(); holder != "" {
-		t.Errorf("it follows %q within a lease", holder)
-	}
-	s.renews(2*s.roster.Heartbeat, "P2", held(epoch(1, 7)))
-	if holder, e, _ := s.Following(); holder != "P2" || e != epoch(1, 7) {
-		t.Errorf("it follows %q %s", holder, e)
-	}
-}
-
 // F2, G3: what it reports to the manager never goes back all the same.
 func TestWhoHasBelievedALiarReportsNoLowerEpoch(t *testing.T) {
 	s := observer(t)
@@ -92,18 +77,6 @@ func TestALiarIsForgottenByHearsay(t *testing.T) {
 		if holder, _, _ := s.Following(); holder != c.want {
 			t.Errorf("after %v it follows %q", s.now-start, holder)
 		}
-	}
-}
-
-// F2: the lease begins again whenever the voters speak of the higher epoch.
-func TestHearsayIsRenewed(t *testing.T) {
-	s := observer(t)
-	s.askBy("P3", held(epoch(1, 9)))
-	for end := s.now + 2*lease1; s.now < end; {
-		s.hearsay("P3", epoch(1, 9), "P1", "P2")
-	}
-	if s.askBy("P2", held(epoch(1, 7))); s.out.Heard != "" {
-		t.Errorf("it has heard %q", s.out.Heard)
 	}
 }
 

@@ -51,52 +51,6 @@ func TestAPermissionEndsAtItsDeadline(t *testing.T) {
 	}
 }
 
-// A grant tells the app nothing, nor does looking at it.
-func TestAGrantTellsNothing(t *testing.T) {
-	l := granted(epoch(1, 1), time.Second)
-	l.Open()
-	l.Valid(0)
-	wantTold(t, l, 0)
-}
-
-// Grant reports that the epoch changes, and that the deadline moves on if an app was told that it
-// had passed; otherwise not.
-func TestWhatAGrantReports(t *testing.T) {
-	first := func(deadline time.Duration) lease.Permission {
-		return lease.Permission{Epoch: epoch(1, 1), Deadline: deadline}
-	}
-	for i, told := range []func(*lease.Ledger, lease.Instant) bool{
-		func(l *lease.Ledger, at lease.Instant) bool { _, ok := l.Use(at); return ok },
-		func(l *lease.Ledger, at lease.Instant) bool { _, ok := l.UseIn(l.Open(), at); return ok },
-	} {
-		l := &lease.Ledger{}
-		for j, c := range []struct {
-			at   lease.Instant // when an app asks; 0: none does
-			p    lease.Permission
-			news bool
-		}{
-			{0, lease.Permission{}, false},
-			{1, lease.Permission{}, false},
-			{1, first(time.Second), true},
-			{time.Second - 1, first(2 * time.Second), false},
-			{2 * time.Second, first(3 * time.Second), true},
-			{0, first(4 * time.Second), false},
-			{0, lease.Permission{Epoch: epoch(1, 2), Deadline: 4 * time.Second}, true},
-			{0, lease.Permission{}, true},
-			{5 * time.Second, lease.Permission{}, false},
-		} {
-			if c.at > 0 {
-				if may := c.at < l.Granted().Deadline; told(l, c.at) != may {
-					t.Errorf("app %d, grant %d: told that it may act: %t", i, j, !may)
-				}
-			}
-			if got := l.Grant(c.p); got != c.news {
-				t.Errorf("app %d, grant %d: news is %v", i, j, got)
-			}
-		}
-	}
-}
-
 // A session is behind if a quarter of what is left came after it was told.
 func TestWhichSessionIsBehind(t *testing.T) {
 	for _, c := range []struct {
@@ -124,32 +78,6 @@ func TestWhichSessionIsBehind(t *testing.T) {
 		l.Grant(lease.Permission{})
 		if l.Behind(c.now) {
 			t.Errorf("%+v: revoked, it is behind", c)
-		}
-	}
-}
-
-// LH6: what the app was told outlives a revocation, and a later epoch with an earlier deadline.
-func TestWhatWasToldOutlivesTheGrant(t *testing.T) {
-	for name, next := range map[string]lease.Permission{
-		"revoked":             {},
-		"a later epoch":       {Epoch: epoch(1, 2), Deadline: time.Second / 2},
-		"an earlier deadline": {Epoch: epoch(1, 1), Deadline: time.Second / 2},
-	} {
-		for _, inSession := range []bool{false, true} {
-			l := granted(epoch(1, 1), time.Second)
-			s := l.Open()
-			if inSession {
-				l.UseIn(s, 0)
-			} else {
-				l.Use(0)
-			}
-			l.Grant(next)
-			if wantTold(t, l, time.Second); l.Valid(time.Second / 2) {
-				t.Errorf("%s: the app may still act", name)
-			}
-			l.Use(0)
-			l.UseIn(s, 0)
-			wantTold(t, l, time.Second)
 		}
 	}
 }
@@ -196,25 +124,6 @@ func TestWhoGivesBackWhatWasTold(t *testing.T) {
 			c.do(l, a, b)
 			wantTold(t, l, c.told)
 		})
-	}
-}
-
-// An app has deserted once it had a session and has none any more, however it ended.
-func TestDeserted(t *testing.T) {
-	l := &lease.Ledger{}
-	if l.Deserted() {
-		t.Error("an app that never had a session has deserted")
-	}
-	a, b := l.Open(), l.Open()
-	l.Cut(a)
-	if l.Deserted() {
-		t.Error("one of two sessions is left")
-	}
-	if l.Close(b); !l.Deserted() {
-		t.Error("no session is left")
-	}
-	if l.Open(); l.Deserted() {
-		t.Error("there is a session again")
 	}
 }
 

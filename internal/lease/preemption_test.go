@@ -21,51 +21,6 @@ func holdingBelow(policy lease.Policy, stable time.Duration) *play {
 	return g
 }
 
-// PR2: when a higher process that comes back takes over.
-func TestPolicies(t *testing.T) {
-	for _, c := range []struct {
-		policy        lease.Policy
-		stable        time.Duration
-		notYet, until time.Duration
-	}{
-		{lease.Always, 0, 0, 200 * ms},
-		{lease.Delayed, 2 * time.Second, 1900 * ms, 2500 * ms},
-		{lease.Never, 0, 20 * time.Second, 0},
-	} {
-		t.Run(string(c.policy), func(t *testing.T) {
-			g := holdingBelow(c.policy, c.stable)
-			g.restart("P3", false)
-			g.run(c.notYet)
-			if name, _ := g.holder(); name != "P2" {
-				t.Fatalf("after %v %q holds", c.notYet, name)
-			}
-			if c.until == 0 {
-				return
-			}
-			g.run(c.until - c.notYet)
-			if name, _ := g.holder(); name != "P3" {
-				t.Errorf("after %v %q holds:\n%s", c.until, name, g.out.String())
-			}
-		})
-	}
-}
-
-// PR1: a process that flaps does not take the group down with it. It never takes over: every
-// restart begins its stable time anew.
-func TestFlapping(t *testing.T) {
-	g := holdingBelow(lease.Delayed, 2*time.Second)
-	_, e := g.holder()
-	for range 10 {
-		g.restart("P3", false)
-		g.run(1500 * ms)
-		g.kill("P3")
-		g.run(100 * ms) // no gap that could be taken for one
-	}
-	if name, now := g.holder(); name != "P2" || now != e {
-		t.Errorf("%q holds %s, it was P2 with %s", name, now, e)
-	}
-}
-
 // PR1: a link that flaps does not either, without a restart.
 func TestFlappingLink(t *testing.T) {
 	g := holdingBelow(lease.Delayed, 2*time.Second)
@@ -122,29 +77,6 @@ func TestTheLeaseDoesNotClimbAtOnce(t *testing.T) {
 	_, low := sent(all, lease.Transfer, "P4")
 	if _, ok := sent(all, lease.Transfer, "P5"); !ok || low {
 		t.Errorf("P4 and P5 answer: P5 is offered the lease %t, P4 %t", ok, low)
-	}
-}
-
-// PR2: so it is where votes wait for slow disks: the time counts from when it took its epoch.
-func TestTheLeaseDoesNotClimbAtOnceAfterSlowVotes(t *testing.T) {
-	r := rosterOf(5)
-	r.Preemption = lease.Always
-	s := newSolo(t, r, "P3")
-	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
-	p := s.sent(lease.PreVote, "P1")
-	for _, voter := range []string{"P1", "P2"} {
-		s.response(voter, s.answer(p, true))
-	}
-	vote, ok := sent(s.after(s.T+3*r.Heartbeat), lease.Vote, "P1")
-	if !ok {
-		t.Fatal("it does not repeat its VOTE")
-	}
-	for _, voter := range []string{"P1", "P2"} {
-		s.response(voter, s.answer(vote, true))
-	}
-	renewal := s.sent(lease.Renew, "P4")
-	if out := s.response("P4", s.answer(renewal, true)); count(out.Requests, lease.Transfer) > 0 {
-		t.Error("it offers its lease to the first that answers")
 	}
 }
 

@@ -2,7 +2,6 @@ package lease_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
 )
@@ -112,43 +111,6 @@ func TestNoEpochIsSoughtTwice(t *testing.T) {
 		}
 	}
 	t.Error("it never claims again")
-}
-
-// C7 for groups of one and two: one acts alone and at once, two need each other.
-func TestSmallGroups(t *testing.T) {
-	one := newSolo(t, rosterOf(1), "P1")
-	one.do(lease.Event{Type: lease.Nominated, Process: "P1"})
-	if !one.may() {
-		t.Error("a group of one does not act")
-	}
-	one.after(time.Minute)
-	if !one.may() {
-		t.Error("a group of one does not go on")
-	}
-	g := newPlay(rosterOf(2), false)
-	g.nominate("P2")
-	g.run(100 * ms)
-	if name, _ := g.holder(); name != "P2" {
-		t.Error("a group of two has no holder")
-	}
-	g.kill("P1")
-	g.run(5 * time.Second)
-	if name, _ := g.holder(); name != "" {
-		t.Errorf("%s acts without the other one", name)
-	}
-	if g.actor("P2").Phase() != "NoMajority" {
-		t.Errorf("it says that it is %s", g.actor("P2").Phase())
-	}
-	g.restart("P1", false)
-	g.run(5 * time.Second)
-	if name, _ := g.holder(); name != "P2" {
-		t.Errorf("with both back %q holds, P2 is %s", name, g.actor("P2").Phase())
-	}
-	for n, lost := range []int{0, 0, 0, 1, 1, 2, 2, 3, 3} {
-		if lease.Tolerates(n) != lost {
-			t.Errorf("%d voters tolerate %d", n, lease.Tolerates(n))
-		}
-	}
 }
 
 // C6, found: two candidates of three voters, the third of which is gone, each promise themselves

@@ -86,32 +86,3 @@ func TestALeaseholderDoesNotStandBack(t *testing.T) {
 		t.Errorf("it rests: %t, it holds the lease: %t", s.Rests(), s.may())
 	}
 }
-
-// C10: a leaseholder that is killed again and again, and back before its lease is over, costs one
-// lease, not one a time.
-func TestAProcessThatIsKilledAgainAndAgain(t *testing.T) {
-	g := newPlay(rosterOf(5), false)
-	g.nominate("P5")
-	g.run(500 * ms)
-	before := g.now
-	nobody := time.Duration(0)
-	for range 10 {
-		g.kill("P5")
-		g.run(100 * ms)
-		g.restart("P5", false)
-		if g.actor("P5").Rests() {
-			g.nominate("P4")
-		} else {
-			g.nominate("P5")
-		}
-		for range 2900 {
-			g.run(ms)
-			if name, _ := g.holder(); name == "" {
-				nobody += ms
-			}
-		}
-	}
-	if nobody > lease1+200*ms {
-		t.Errorf("nobody held the lease for %v of %v:\n%s", nobody, g.now-before, g.out.String())
-	}
-}

@@ -6,27 +6,6 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// LH6: it stops acting, then says STEP DOWN, then waits until all that the app was told has passed,
-// then says RELEASE.
-func TestSteppingDown(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P3")
-	e := s.holding()
-	told := s.told
-	out := s.do(lease.Event{Type: lease.Withdrawn})
-	if s.may() || !out.Revoke || !s.SteppingDown() {
-		t.Fatalf("it may act: %v", s.may())
-	}
-	if p, ok := sent(out.Requests, lease.StepDown, "P2"); !ok || p.Epoch != e || p.Heir != "" {
-		t.Errorf("STEP DOWN: %v %+v", ok, p)
-	}
-	if count(out.Requests, lease.Release) > 0 {
-		t.Error("it releases while the app may act")
-	}
-	if p, ok := sent(s.after(told-s.now), lease.Release, "P2"); !ok || p.Epoch != e {
-		t.Errorf("RELEASE: %v %+v after %v", ok, p, s.now-start)
-	}
-}
-
 // LH6: nothing is released one nanosecond too early, and nothing is handed out meanwhile.
 func TestReleaseWaitsForTheApp(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")

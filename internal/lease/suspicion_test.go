@@ -16,48 +16,6 @@ var quick = lease.Request{
 	Heartbeat: 25 * ms,
 }
 
-// C8: who suspects the holder asks before its election machine hears of it.
-func TestConsulting(t *testing.T) {
-	held := lease.Request{Kind: lease.Renew, Epoch: epoch(1, 1), Lease: lease1}
-	for _, c := range []struct {
-		name  string
-		hear  []string // who hears the holder, of those who answer
-		not   []string
-		doubt bool
-	}{
-		{"nobody answers", nil, nil, false},
-		{"the other one hears it", []string{"P2"}, nil, false},
-		{"nobody hears it", nil, []string{"P2"}, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := newSolo(t, rosterOf(3), "P1")
-			s.askBy("P3", held)
-			s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
-			out := s.do(lease.Event{Type: lease.Suspected, Process: "P3"})
-			if out.Suspect != "" {
-				t.Fatal("the election machine hears of it before the voters were asked")
-			}
-			all := append(slices.Clone(out.Requests), s.after(10*ms)...)
-			p, ok := sent(all, lease.PreVote, "P2")
-			if !ok {
-				t.Fatal("it asks nobody")
-			}
-			doubt := ""
-			for _, q := range append(slices.Clone(c.hear), c.not...) {
-				v := s.answer(p, false)
-				v.Heard, v.Holder, v.HolderEpoch = slices.Contains(c.hear, q), "P3", epoch(1, 1)
-				doubt += s.response(q, v).Suspect
-			}
-			if (doubt == "P3") != c.doubt {
-				t.Errorf("its election machine is to suspect %q", doubt)
-			}
-			if holder, _, _ := s.Following(); (holder == "P3") == c.doubt {
-				t.Errorf("it follows %q", holder)
-			}
-		})
-	}
-}
-
 // C8: a leaseholder that a majority does not hear is silent if it has let two renewals pass over an
 // open link. If the link was closed, that is known; and one that still renews is not silent.
 func TestWhetherALostLeaseholderIsSilent(t *testing.T) {
@@ -217,41 +175,6 @@ func TestWhoSoonHearsNobodyIsAskedThen(t *testing.T) {
 	}
 }
 
-// C8: a process that has heard a leaseholder again hastens again the next time.
-func TestHearsayIsHastenedAtEachFailover(t *testing.T) {
-	s := newSolo(t, rosterOf(5), "P1")
-	for i, name := range []string{"P5", "P4", "P3"} {
-		e := epoch(1, int64(i+1))
-		s.askBy(name, lease.Request{
-			Kind:      lease.Renew,
-			Epoch:     e,
-			Lease:     100 * ms,
-			Heartbeat: 25 * ms,
-		})
-		s.do(lease.Event{Type: lease.Nominated, Process: name})
-		asked := s.do(lease.Event{Type: lease.LinkDown, Process: name}).Requests
-		asked = append(asked, s.after(ms)...)
-		for _, hears := range []bool{true, false} {
-			p, ok := sent(asked, lease.PreVote, "P2")
-			if !ok {
-				t.Fatalf("%s is lost: it does not ask, hears: %t", name, hears)
-			}
-			for _, voter := range []string{"P1", "P2", "P3", "P4", "P5"} {
-				if voter == "P1" || voter == name {
-					continue
-				}
-				v := s.answer(p, false)
-				if hears {
-					v.Heard, v.Holder, v.HolderEpoch, v.Remaining = true, name, e, 20*ms
-				}
-				s.response(voter, v)
-			}
-			asked = s.after(23 * ms)
-		}
-		s.after(100 * ms) // its own promise runs out
-	}
-}
-
 // C8: liars that say that they are bound for a moment make a process ask twice as often at most.
 func TestHearsayIsNotHastenedTwice(t *testing.T) {
 	s := newSolo(t, rosterOf(5), "P1")
@@ -273,15 +196,6 @@ func TestHearsayIsNotHastenedTwice(t *testing.T) {
 	}
 	if most := 2 * int(2*time.Second/(100*ms)); rounds < 10 || rounds > most {
 		t.Errorf("it asks %d times in 2 s, want %d at most", rounds, most)
-	}
-}
-
-// C8: a mere candidate, which does not hold, is suspected at once.
-func TestCandidateIsSuspectedAtOnce(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P1")
-	s.do(lease.Event{Type: lease.Nominated, Process: "P3"})
-	if out := s.do(lease.Event{Type: lease.Suspected, Process: "P3"}); out.Suspect != "P3" {
-		t.Errorf("its election machine is to suspect %q", out.Suspect)
 	}
 }
 

@@ -1,9 +1,7 @@
 package lease_test
 
 import (
-	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"time"
 
@@ -28,19 +26,6 @@ func TestWindow(t *testing.T) {
 				voter,
 			)
 		}
-	}
-}
-
-// LH1: the lease is counted from the instant at which the claim was sent, not from that of the
-// answer.
-func TestLeaseCountsFromTheSendInstant(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P3")
-	p := s.seeking()
-	s.asleep(60 * ms)
-	s.response("P1", s.answer(p, true))
-	_, deadline, ok := s.Permission()
-	if want := start + lease.Window(lease1); !ok || deadline != want {
-		t.Errorf("it may act until %v after the claim, want %v", deadline-start, want-start)
 	}
 }
 
@@ -101,71 +86,6 @@ func TestForgottenRounds(t *testing.T) {
 	}
 }
 
-// LH2: the majority-th best promise counts: of 3 the second, of 4 the third, of 5 the third.
-func TestDeadlineIsTheMajorityThBest(t *testing.T) {
-	for n, later := range map[int][]time.Duration{3: {10, 30}, 4: {10, 20, 30}, 5: {10, 20, 30, 40},
-		2: {25}} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			r := rosterOf(n)
-			self := r.Members[n-1].Name
-			s := newSolo(t, r, self)
-			s.do(lease.Event{Type: lease.Nominated, Process: self})
-			asked := s.out.Requests
-			for _, q := range r.Members[:n/2] { // with its own, a majority
-				p, _ := sent(asked, lease.PreVote, q.Name)
-				s.response(q.Name, s.answer(p, true))
-			}
-			claim := s.sent(lease.Vote, "P1")
-			for _, q := range r.Members[:n/2] {
-				s.response(q.Name, s.answer(claim, true))
-			}
-			if !s.may() {
-				t.Fatal("a majority has promised, and it may not act")
-			}
-			// The renewals of the others are promised one after the other; its own counts at once.
-			for i, d := range later {
-				all := s.after(s.Next() - s.now + 1)
-				p, ok := sent(all, lease.Renew, r.Members[i].Name)
-				if !ok {
-					t.Fatalf("round %d: no renewal after %v", i, d)
-				}
-				s.response(r.Members[i].Name, s.answer(p, true))
-			}
-			_, deadline, _ := s.Permission()
-			if want := s.nthBest(n); deadline != want {
-				t.Errorf(
-					"it may act until %v, the majority-th best is %v",
-					deadline-start,
-					want-start,
-				)
-			}
-		})
-	}
-}
-
-// nthBest works out the deadline from each promise.
-func (s *solo) nthBest(n int) time.Duration {
-	var all []time.Duration
-	s.Believed(0, func(_ lease.Member, until lease.Instant) { all = append(all, until) })
-	slices.Sort(all)
-	slices.Reverse(all)
-	return all[n/2]
-}
-
-// LH2: the right ends by the clock, whether or not anybody looks at a timer.
-func TestRightEndsWithoutATimer(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P3")
-	s.holding()
-	s.asleep(lease.Window(lease1) - 1)
-	if !s.may() {
-		t.Error("it may not act before its window is over")
-	}
-	s.asleep(1)
-	if s.may() {
-		t.Error("it may act after its window, as no timer has run out")
-	}
-}
-
 // LH4: what lapsed is over, even if the answer to a renewal comes a moment later; the next epoch is
 // a higher one.
 func TestLapsedLeaseIsOver(t *testing.T) {
@@ -196,22 +116,6 @@ func TestLapsedLeaseIsOver(t *testing.T) {
 		}
 	}
 	t.Error("it never claims again")
-}
-
-// LH1, MC4: the lease is carried in the claim, and it is that of the roster under which it was
-// claimed.
-func TestLeaseIsCarried(t *testing.T) {
-	r := rosterOf(3)
-	r.Lease = 7 * time.Second
-	s := newSolo(t, r, "P3")
-	p := s.seeking()
-	if p.Lease != r.Lease {
-		t.Fatalf("the claim carries %v", p.Lease)
-	}
-	s.response("P1", s.answer(p, true))
-	if _, deadline, _ := s.Permission(); deadline != start+lease.Window(r.Lease) {
-		t.Errorf("deadline after %v", deadline-start)
-	}
 }
 
 // LH1: whose responses count for the present epoch.

@@ -82,23 +82,6 @@ func TestWhoAsksFirstHasLinks(t *testing.T) {
 	}
 }
 
-// C8: processes that never coordinate have turns, too, after all others.
-func TestWhoNeverCoordinatesAsksInTurn(t *testing.T) {
-	for name, turn := range map[string]time.Duration{"P9": 0, "P1": 20 * ms, "P0": 30 * ms} {
-		r := rosterOf(12)
-		for i := range 10 {
-			r.Members[i].Priority = 0
-		}
-		r.Members[9].Name, r.Members[9].UID, r.Members[9].StateID = "P0", "uid-P0", "state-P0"
-		s := newSolo(t, r, name)
-		s.askBy("P12", held(epoch(1, 1)))
-		s.do(lease.Event{Type: lease.LinkDown, Process: "P12"})
-		if took := s.asksAfter(time.Second); took < turn || took > turn+2*ms {
-			t.Errorf("%s asks after %v, want %v", name, took, turn)
-		}
-	}
-}
-
 // C8: a process whose turn has not come leaves it to the one that is nominated, for L and T, and
 // names nobody meanwhile (F6).
 func TestTheNominatedIsAboutToFollow(t *testing.T) {
