@@ -65,26 +65,6 @@ func TestBackAndForthForgetsNothing(t *testing.T) {
 	}
 }
 
-// The same after a restart of every agent in B: what was promised in A is on the disk.
-func TestBackAndForthAcrossRestarts(t *testing.T) {
-	w, a, holder := remade(t, 2)
-	for p := range int32(3) {
-		w.halt(p)
-		if p != holder {
-			w.run(p)
-		}
-	}
-	w.until(w.now + 10*T)
-	w.tellAll(a)
-	w.until(w.now + 100*T)
-	if w.broken != nil {
-		t.Fatal(w.broken)
-	}
-	if again := w.holdsIn(a.Group); again < 0 || again == holder {
-		t.Errorf("P%d holds A's lease, want one of the two that are left", again+1)
-	}
-}
-
 // The group that lives is not locked out: B → A → B, and B is led again, under a higher epoch.
 func TestTheLiveGroupRecovers(t *testing.T) {
 	w, a, _ := remade(t, 3)

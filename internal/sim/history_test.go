@@ -1,9 +1,6 @@
 package sim
 
 import (
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,9 +11,7 @@ import (
 )
 
 // A history is a bug that a seed of the first simulator found, played on today's nodes: not by a
-// seed, but by what happened. With the bug put back, it failed when it was written. To this day a
-// mutant puts the bug back and names the history (mutants.txt of its package), unless other rules
-// came between since.
+// seed, but by what happened. With the bug put back, it failed when it was written.
 type history struct {
 	name      string
 	then      string // what went wrong when the bug was there
@@ -24,8 +19,7 @@ type history struct {
 	guarded   bool
 	processes int
 	strangers int
-	lease     Lease  // if it is not 1 s, and goes to the highest after as long
-	guard     string // why no edit makes it fail today; empty: a mutant does
+	lease     Lease // if it is not 1 s, and goes to the highest after as long
 	play      func(t *testing.T, h *stage)
 }
 
@@ -49,37 +43,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// Each history is named by a mutant that it fails with (hack/mutants sees that it does), or says why
-// there is none.
-func TestHistoriesHaveTheirMutants(t *testing.T) {
-	tables, err := filepath.Glob("../*/mutants.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	named := make(map[string]bool)
-	for _, table := range tables {
-		text, err := os.ReadFile(table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, found := range regexp.MustCompile(`\(history: ([^)]+)\)`).FindAllStringSubmatch(string(text), -1) {
-			for name := range strings.SplitSeq(found[1], "; ") {
-				named[name] = true
-			}
-		}
-	}
-	for _, c := range histories {
-		if named[c.title()] != (c.guard == "") {
-			t.Errorf("%s: a mutant names it: %t; what guards it today: %q", c.title(), named[c.title()], c.guard)
-		}
-		delete(named, c.title())
-	}
-	for name := range named {
-		t.Errorf("a mutant names the history %q, which there is not", name)
-	}
-}
-
-// title is the history's name in the tests, which mutants name.
+// title is the history's name in the tests.
 func (c history) title() string {
 	mode := "Classic "
 	if c.guarded {

@@ -20,21 +20,6 @@ func processes(n int) []election.Process {
 
 const unit, T = scenario.Unit, scenario.T
 
-// The examples of seed 004: ten processes, P10 has failed, P4 finds out.
-func TestPlaySeed004(t *testing.T) {
-	for algorithm, want := range map[string]int{"Bully": 43, "StatusTableBully": 10} {
-		r, err := scenario.Play(scenario.Scenario{
-			Algorithm: algorithm, Processes: processes(10), Crashed: []string{"P10"}, Initiators: []string{"P4"},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if r.Total != want || r.Coordinator != "P9" {
-			t.Errorf("%s: %d messages elect %q, want %d and P9\n%v", algorithm, r.Total, r.Coordinator, want, r.Messages)
-		}
-	}
-}
-
 // Every algorithm, whatever befalls the group: in the end the highest live process coordinates, as
 // each seed says.
 func TestPlayEveryAlgorithm(t *testing.T) {

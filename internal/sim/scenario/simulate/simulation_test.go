@@ -46,21 +46,6 @@ func TestWhatIsLeftOpen(t *testing.T) {
 	}
 }
 
-func TestFaultsInOrder(t *testing.T) {
-	s, err := Options{Algorithm: "Bully", Processes: 4, Crash: []string{"4@9", "3@1.5"}, Recover: []string{"3@4"}, Partitions: []string{"1, 2|3,4@2-3"}}.Scenario()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []scenario.FaultKind
-	for _, f := range s.Faults {
-		got = append(got, f.Kind)
-	}
-	want := []scenario.FaultKind{scenario.Crash, scenario.Cut, scenario.Heal, scenario.Recover, scenario.Crash}
-	if !slices.Equal(got, want) || s.Faults[0].At != 3*scenario.Unit/2 {
-		t.Errorf("%+v", s.Faults)
-	}
-}
-
 // Drawn delays stay within what the books assume, so a seed changes the order of things and not the
 // outcome.
 func TestSeededDelays(t *testing.T) {
