@@ -140,28 +140,6 @@ func TestTheLeaseBecomesShorterSlowly(t *testing.T) {
 	}
 }
 
-// LH10: it does not become shorter while delays come that the shorter lease would not stand well.
-func TestDelaysKeepTheLeaseLong(t *testing.T) {
-	l, r := adaptive()
-	now := time.Hour
-	l.renewed(r, 45*ms, now)
-	if l.lease != 200*ms {
-		t.Fatalf("after a delay of 20 ms the lease is %v", l.lease)
-	}
-	for end := now + time.Hour; now < end; now += 50 * ms {
-		l.renewed(r, 60*ms, now) // a delay of 10 ms; two fifths of the shorter window are 33 ms
-	}
-	if l.lease != 200*ms {
-		t.Errorf("with delays of 10 ms the lease has become %v", l.lease)
-	}
-	for end := now + time.Hour; now < end; now += 50 * ms {
-		l.renewed(r, r.heartbeat(l.lease)+7*ms, now)
-	}
-	if l.lease != 100*ms {
-		t.Errorf("with delays of 7 ms the lease is still %v", l.lease)
-	}
-}
-
 // A roster whose shortest lease is its longest, or that names none, has one lease.
 func TestNoShortestLease(t *testing.T) {
 	for _, shortest := range []time.Duration{0, time.Second, time.Hour} {

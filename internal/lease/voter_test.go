@@ -9,21 +9,6 @@ import (
 
 const lease1 = time.Second // of rosterOf
 
-// V2, V5: a promise binds the voter for L from receipt, to the nanosecond, on its own clock;
-// renewals make it longer.
-func TestPromiseRunsForItsLease(t *testing.T) {
-	s := newSolo(t, rosterOf(3), "P1")
-	s.want(true, "P2", epoch(1, 1))
-	s.asleep(lease1 - 1)
-	s.want(false, "P3", epoch(1, 2))
-	s.want(true, "P2", epoch(1, 1)) // a renewal
-	s.asleep(lease1 - 1)
-	s.want(false, "P3", epoch(1, 2))
-	s.asleep(1)
-	s.want(true, "P3", epoch(1, 2))
-	s.want(false, "P2", epoch(1, 3)) // the other one is bound now
-}
-
 // V2, V3, V5, V7, V4: which claims a voter promises that has promised 1.5 to P2.
 func TestWhatIsPromised(t *testing.T) {
 	other := func(change func(*lease.Incarnation)) lease.Incarnation {
