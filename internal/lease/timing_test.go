@@ -1,7 +1,9 @@
 package lease_test
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -84,6 +86,57 @@ func TestForgottenRounds(t *testing.T) {
 		s.response("P1", s.answer(s.sent(lease.Renew, "P1"), true))
 		s.out.Requests = s.after(100 * ms)
 	}
+}
+
+// LH2: the majority-th best promise counts: of 3 the second, of 4 the third, of 5 the third.
+func TestDeadlineIsTheMajorityThBest(t *testing.T) {
+	for n, later := range map[int][]time.Duration{3: {10, 30}, 4: {10, 20, 30}, 5: {10, 20, 30, 40},
+		2: {25}} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			r := rosterOf(n)
+			self := r.Members[n-1].Name
+			s := newSolo(t, r, self)
+			s.do(lease.Event{Type: lease.Nominated, Process: self})
+			asked := s.out.Requests
+			for _, q := range r.Members[:n/2] { // with its own, a majority
+				p, _ := sent(asked, lease.PreVote, q.Name)
+				s.response(q.Name, s.answer(p, true))
+			}
+			claim := s.sent(lease.Vote, "P1")
+			for _, q := range r.Members[:n/2] {
+				s.response(q.Name, s.answer(claim, true))
+			}
+			if !s.may() {
+				t.Fatal("a majority has promised, and it may not act")
+			}
+			// The renewals of the others are promised one after the other; its own counts at once.
+			for i, d := range later {
+				all := s.after(s.Next() - s.now + 1)
+				p, ok := sent(all, lease.Renew, r.Members[i].Name)
+				if !ok {
+					t.Fatalf("round %d: no renewal after %v", i, d)
+				}
+				s.response(r.Members[i].Name, s.answer(p, true))
+			}
+			_, deadline, _ := s.Permission()
+			if want := s.nthBest(n); deadline != want {
+				t.Errorf(
+					"it may act until %v, the majority-th best is %v",
+					deadline-start,
+					want-start,
+				)
+			}
+		})
+	}
+}
+
+// nthBest works out the deadline from each promise.
+func (s *solo) nthBest(n int) time.Duration {
+	var all []time.Duration
+	s.Believed(0, func(_ lease.Member, until lease.Instant) { all = append(all, until) })
+	slices.Sort(all)
+	slices.Reverse(all)
+	return all[n/2]
 }
 
 // LH4: what lapsed is over, even if the answer to a renewal comes a moment later; the next epoch is
