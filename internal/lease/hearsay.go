@@ -86,12 +86,8 @@ func (s *preVote) unheardFrom(majority int, now Instant) (at Instant, ok bool) {
 }
 
 // undecidable reports whether a process that suspects the leaseholder need not wait for more
-// answers: the leaseholder itself will hardly answer, and the rest do not make a majority.
-func (s *preVote) undecidable(all, majority, unheard int) bool {
-	for _, a := range s.answered {
-		if a {
-			all--
-		}
-	}
-	return s.purpose == suspicion && unheard+all-1 < majority
+// answers: a majority has answered, whose promises tell when to ask again; the leaseholder itself
+// will hardly answer, and the rest do not make a majority.
+func (s *preVote) undecidable(all, majority, answered, unheard int) bool {
+	return s.purpose == suspicion && answered >= majority && unheard+all-answered-1 < majority
 }

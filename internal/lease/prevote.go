@@ -167,7 +167,7 @@ func (m *Machine) evaluatePreVote() {
 		s.purpose = noPreVote
 		m.leaseholderLost()
 	case heard > all-majority, // C2, C8
-		(over || s.undecidable(all, majority, unheard)) && heard > 0 && unheard < majority:
+		(over || s.undecidable(all, majority, answered, unheard)) && heard > 0 && unheard < majority:
 		m.followHearsay()
 	case s.wantsLease() && impossible:
 		m.preVoteFailed(answered >= majority)

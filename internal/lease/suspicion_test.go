@@ -152,6 +152,30 @@ func TestHearsayIsAskedAboutAgain(t *testing.T) {
 	}
 }
 
+// C8, found: with the first answer of four, no majority is left that does not hear the leaseholder.
+// Only the second tells when the promises of a majority run out, so it is waited for.
+func TestHearsayIsAskedAboutAgainInAnEvenGroup(t *testing.T) {
+	s := newSolo(t, rosterOf(4), "P1")
+	s.askBy("P4", held(epoch(1, 1)))
+	s.do(lease.Event{Type: lease.Nominated, Process: "P4"})
+	asked := s.do(lease.Event{Type: lease.LinkDown, Process: "P4"}).Requests
+	p, ok := sent(append(asked, s.after(ms)...), lease.PreVote, "P2")
+	if !ok {
+		t.Fatal("it asks nobody")
+	}
+	for _, name := range []string{"P2", "P3"} {
+		v := s.answer(p, false)
+		v.Heard, v.Holder, v.HolderEpoch, v.Remaining = true, "P4", epoch(1, 1), 30*ms
+		s.response(name, v)
+	}
+	if _, ok := sent(s.after(30*ms), lease.PreVote, "P2"); ok {
+		t.Error("it asks before the promises have run out")
+	}
+	if _, ok := sent(s.after(2*ms), lease.PreVote, "P2"); !ok {
+		t.Error("the promises have run out, and it does not ask")
+	}
+}
+
 // C8: the leaseholder and another voter of five are gone. Two do not hear the leaseholder, and one
 // does, until its promise has run out. Then it is asked, and not only after a heartbeat: an answer
 // of the one that is gone could decide sooner, and does not come.
