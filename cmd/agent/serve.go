@@ -17,7 +17,6 @@ import (
 	"github.com/podesta-dev/podesta/internal/cpuquota"
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/rawconn"
-	"github.com/podesta-dev/podesta/internal/resident"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/statedir"
 	"github.com/podesta-dev/podesta/internal/transport"
@@ -95,7 +94,6 @@ func (s *sidecar) run(ctx context.Context, listeners []net.Listener) error {
 	s.prober.Use(s.health)
 	s.appHost = appHost(listeners[2].Addr())
 	group.Go(func() error { s.prober.Run(serving); return nil })
-	group.Go(func() error { resident.KeepSmall(serving); return nil })
 	updates := make(chan roster.Update, 1)
 	var client *roster.Client
 	if s.manager != "" {
