@@ -30,7 +30,7 @@ func (o *failoverOptions) known() []system {
 	return slices.Concat([]system{
 		podestaClassic(), podestaGuarded(o.shortest), podestaGuarded(longestLease), podestaDefaults(),
 		raftWith(0), raftWith(200 * time.Millisecond),
-	}, withServers(), []system{raftShortSlices(), minute})
+	}, withServers(), []system{minute})
 }
 
 // failover has the leaders of all systems end, by turns, and measures how long it takes until all

@@ -107,22 +107,6 @@ func TestCutIsOfOneMember(t *testing.T) {
 	}
 }
 
-// Only the raft that is named after them asks for short time slices.
-func TestShortSlices(t *testing.T) {
-	for _, y := range []system{raftWith(0), raftShortSlices()} {
-		s := &site{dir: t.TempDir(), names: []string{"p1", "p2"}}
-		members, err := y.plan(t.Context(), s)
-		if err != nil || len(members) != 2 {
-			t.Fatalf("%v, %v", members, err)
-		}
-		for name, args := range members {
-			if asks := slices.Contains(args, "--short-slices"); asks != (y.name == "raft-short-slices") {
-				t.Errorf("%s: %s has %v", y.name, name, args)
-			}
-		}
-	}
-}
-
 // A record has what has come of each interruption, and how far they were apart, if that is not usual.
 func TestRecordOfInterruptions(t *testing.T) {
 	book := account.NewBook()

@@ -34,7 +34,7 @@ func (o *stressOptions) known() []system {
 	classic := podestaClassic()
 	classic.optional = true
 	return slices.Concat([]system{podestaGuarded(o.shortest), podestaGuarded(longestLease),
-		raftWith(0), raftWith(200 * time.Millisecond), raftShortSlices(), classic}, withServers())
+		raftWith(0), raftWith(200 * time.Millisecond), classic}, withServers())
 }
 
 // runnable returns those of the systems that run under a condition: who needs servers does only

@@ -176,23 +176,6 @@ func raftWith(timeout time.Duration) system {
 	}
 }
 
-// raftShortSlices is hashicorp/raft with its defaults, in processes that ask for what Podesta's
-// agents ask for. It shows how much of a difference beside busy loops is the scheduler's.
-func raftShortSlices() system {
-	y := raftWith(0)
-	y.name, y.optional = "raft-short-slices", true
-	y.meaning += "; its members ask for short time slices, as Podesta's agents do"
-	plan := y.plan
-	y.plan = func(ctx context.Context, s *site) (map[string][]string, error) {
-		members, err := plan(ctx, s)
-		for name := range members {
-			members[name] = append(members[name], "--short-slices")
-		}
-		return members, err
-	}
-	return y
-}
-
 // clientGo is client-go's leader election on a Lease, with these durations. Its leader gives the
 // Lease back when it ends, or does not, as by default.
 func clientGo(lease, renew, retry time.Duration, release bool) system {

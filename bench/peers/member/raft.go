@@ -15,7 +15,6 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
 	"github.com/podesta-dev/podesta/bench/peers/said"
-	"github.com/podesta-dev/podesta/internal/timeslice"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
@@ -31,14 +30,8 @@ func raftMember(ctx context.Context, args []string, say *said.Speaker) error {
 		"that is another one")
 	timeout := f.Duration("timeout", 0, "HeartbeatTimeout, ElectionTimeout and LeaderLeaseTimeout; "+
 		"0: the defaults")
-	short := f.Bool("short-slices", false, "ask the kernel for short time slices")
 	if err := f.Parse(args); err != nil {
 		return err
-	}
-	if *short {
-		if err := timeslice.Shortest(); err != nil {
-			return err
-		}
 	}
 	config := raftConfig(id, *timeout)
 	known, err := addresses(*members)
