@@ -143,22 +143,11 @@ func (a *agent) begin() error {
 }
 
 // sayGoodbye says on every link that this process ends, and waits a little until the others have
-// heard it. What they still send is in the way of that, so it takes it.
+// heard it.
 func (a *agent) sayGoodbye(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
-	said := make(chan struct{})
-	go func() {
-		defer close(said)
-		a.Links.Leave(ctx)
-	}()
-	for {
-		select {
-		case <-a.Links.Events():
-		case <-said:
-			return
-		}
-	}
+	a.Links.Leave(ctx)
 }
 
 // loop brings the node its events, until it has left after stop is closed.

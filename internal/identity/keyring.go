@@ -95,7 +95,7 @@ func (k *Keyring) update(change func(*credentials)) {
 // Name returns the process that this process's certificate names. It returns false if there is no
 // certificate, or if it is the manager's.
 func (k *Keyring) Name() (Name, bool) {
-	leaf := k.Leaf()
+	leaf := k.leaf()
 	if leaf == nil {
 		return Name{}, false
 	}
@@ -105,7 +105,7 @@ func (k *Keyring) Name() (Name, bool) {
 
 // NotAfter returns when this process's certificate expires; the zero time if there is none.
 func (k *Keyring) NotAfter() time.Time {
-	if leaf := k.Leaf(); leaf != nil {
+	if leaf := k.leaf(); leaf != nil {
 		return leaf.NotAfter
 	}
 	return time.Time{}
@@ -114,7 +114,7 @@ func (k *Keyring) NotAfter() time.Time {
 // RenewAt returns the middle of the lifetime of this process's certificate; the zero time if there
 // is none.
 func (k *Keyring) RenewAt() time.Time {
-	if leaf := k.Leaf(); leaf != nil {
+	if leaf := k.leaf(); leaf != nil {
 		return RenewAt(leaf)
 	}
 	return time.Time{}
@@ -129,8 +129,8 @@ func EndOf(certPEM []byte) time.Time {
 	return all[0].NotAfter
 }
 
-// Leaf returns this process's certificate; nil if there is none. It must not be changed.
-func (k *Keyring) Leaf() *x509.Certificate {
+// leaf returns this process's certificate; nil if there is none.
+func (k *Keyring) leaf() *x509.Certificate {
 	if c := k.current.Load().certificate; c != nil {
 		return c.Leaf
 	}

@@ -24,7 +24,7 @@ func TestOnlyTheManagersSignatureOfTheseBytesForThisPurposeCounts(t *testing.T) 
 	stolen := signed
 	stolen.Certificate = impostor.Certificate
 	process := signed
-	process.Certificate = newKeyring(t, a, scheduler2, noon).Leaf().Raw
+	process.Certificate = newKeyring(t, a, scheduler2, noon).leaf().Raw
 
 	for what, tc := range map[string]struct {
 		now     time.Time

@@ -64,7 +64,7 @@ func fabrics() map[string]func(b *testing.B) fabric {
 	}
 }
 
-// pair links two processes in both directions, on one connection where the fabric has connections.
+// pair links two processes in both directions.
 func pair(f fabric) (Links, Links) {
 	one, other := f.join("a", 1), f.join("b", 1)
 	introduce(f, []string{"a", "b"}, one, other)

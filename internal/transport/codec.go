@@ -126,7 +126,6 @@ func helloFrame(incarnation uint64, stateID string, succeeds bool) *linkpb.Frame
 		Incarnation: incarnation,
 		StateId:     stateID,
 		Succeeds:    succeeds,
-		Shares:      true,
 	}}}
 }
 

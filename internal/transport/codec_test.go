@@ -127,10 +127,10 @@ func FuzzFrame(f *testing.F) {
 		}
 		h := newHub("a", 1, "", beat, nil)
 		s := &served{
-			hub:     h,
-			from:    "b",
-			answers: make(chan *linkpb.Answer, 1),
-			ended:   make(chan struct{}),
+			hub:    h,
+			from:   "b",
+			stream: &connection{},
+			ended:  make(chan struct{}),
 		}
 		over, err := s.take(&frame)
 		_, isRequest := frame.GetFrame().(*linkpb.Frame_LeaseRequest)

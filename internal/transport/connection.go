@@ -2,244 +2,122 @@ package transport
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
-	"net"
-	"sync"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/delimited"
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// lastWord is how long a peer may take to read why its stream ends.
-const lastWord = time.Second
+const (
+	// lastWord is how long a peer may take to read why its stream ends.
+	lastWord = time.Second
+	// more than the longest reply, which holds a roster
+	maxReply = maxFrame + 64
+)
 
-// connection is a TLS connection with another process, whichever of the two has opened it. It
-// carries at most one stream of each: frames go one way, and what the receiver says to them the
-// other.
-//
-// One goroutine reads, and waits until what it has read is taken. So while a process does not take
-// what others ask of it, it does not get their answers either.
+// conn is what carries a stream: TCP below TLS, or the in-memory network.
+type conn interface {
+	io.ReadWriteCloser
+	SetDeadline(t time.Time) error
+	SetReadDeadline(t time.Time) error
+}
+
+// connection is one end of a stream. The process that opened it sends frames, the other one replies.
+// One goroutine may receive, and any number may send.
 type connection struct {
-	raw        net.Conn
-	secured    *tls.Conn
-	messages   *delimited.Stream // on secured
-	dialled    bool              // by this process
-	peer       Member            // by its certificate; without an address
-	own, their validity          // of the certificates of both ends
-	wire       *tlsWire
-
-	broken chan struct{} // closed when nothing more is received
-	why    error         // valid once broken is closed
-
-	mu     sync.Mutex
-	out    *outgoing // this process's stream, until it has ended
-	in     *incoming // the peer's stream, until it has ended
-	shares bool      // the peer takes a stream of this process here
-	spent  bool      // this process has given up a stream here, and opens none any more
-	told   bool      // the peer was told why a stream of it has ended
-	// it is closed when the peer has had the time to read that, whatever it carries until then
-	closing bool
+	conn
+	messages  *delimited.Stream // on conn, or on TLS above it
+	own, peer validity          // of the certificates of both ends
+	leave     func() bool       // the connection no longer ends with its context
 }
 
-func newConnection(w *tlsWire, raw net.Conn, secured *tls.Conn, dialled bool) *connection {
-	limit := maxFrame
-	if dialled {
-		limit = maxReply
-	}
+// newConnection returns a connection that ends with ctx, and takes messages of at most limit bytes.
+func newConnection(ctx context.Context, c conn, messages io.ReadWriter, limit int) *connection {
 	return &connection{
-		raw:      raw,
-		secured:  secured,
-		messages: delimited.New(secured, limit),
-		dialled:  dialled,
-		wire:     w,
-		broken:   make(chan struct{}),
+		conn:     c,
+		messages: delimited.New(messages, limit),
+		leave:    context.AfterFunc(ctx, func() { c.Close() }),
 	}
 }
 
-// read hands over what arrives until the connection breaks. Then it closes it.
-func (c *connection) read() {
-	c.why = c.receive()
-	close(c.broken)
-	if errors.Is(c.why, delimited.ErrInvalid) {
-		c.expire()
-		_, _ = io.Copy(io.Discard, c.raw) // the peer may not have read yet what it is told of that
-	}
-	c.raw.Close()
-	c.wire.drop(c)
+// Close ends the connection at once.
+func (c *connection) Close() error {
+	c.leave()
+	return c.conn.Close()
 }
 
-func (c *connection) receive() error {
-	for {
-		frame, reply, err := c.next()
-		switch {
-		case err != nil:
-			return err
-		case frame != nil:
-			c.take(frame)
-		default:
-			c.hear(reply)
-		}
-	}
-}
-
-// next returns what comes next: a frame of the peer's stream, or a reply on this process's stream.
-func (c *connection) next() (*linkpb.Frame, *linkpb.Reply, error) {
-	if c.dialled {
-		reply := new(linkpb.Reply)
-		err := c.messages.Receive(reply)
-		return reply.GetFrame(), reply, err
-	}
-	frame := new(linkpb.Frame)
-	if err := c.messages.Receive(frame); err != nil {
-		return nil, nil, err
-	}
-	if reply := frame.GetReply(); reply != nil {
-		return nil, reply, nil
-	}
-	return frame, nil, nil
-}
-
-// frame sends a frame on this process's stream.
-func (c *connection) frame(f *linkpb.Frame) error {
-	if c.dialled {
-		return c.sent(c.messages.Send(f))
-	}
-	return c.sent(c.messages.Send(&linkpb.Reply{Reply: &linkpb.Reply_Frame{Frame: f}}))
-}
-
-// reply sends a reply on the peer's stream.
-func (c *connection) reply(r *linkpb.Reply) error {
-	if c.dialled {
-		return c.sent(c.messages.Send(&linkpb.Frame{Frame: &linkpb.Frame_Reply{Reply: r}}))
-	}
-	return c.sent(c.messages.Send(r))
-}
-
-// sent has a connection end on which sending has failed: soon, with what the peer has said before,
-// if it has said something.
-func (c *connection) sent(err error) error {
+// sendFrame blocks while the peer does not read. If it fails, receiveReply returns the reason, soon:
+// what the peer has said before, if it has said something.
+func (c *connection) sendFrame(f *linkpb.Frame) error {
+	err := c.messages.Send(f)
 	if err != nil {
-		c.expire()
+		//nolint:errcheck // a connection that takes no deadline has ended
+		c.SetReadDeadline(time.Now().Add(lastWord))
 	}
 	return err
 }
 
-// open begins a stream of this process, which ends with ctx. It returns nil if the connection
-// carries one, or is of no use for one any more, or the peer takes none.
-func (c *connection) open(ctx context.Context) *outgoing {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	taken, over := c.dialled || c.shares, c.closing || c.own.within(c.their).over()
-	if c.out != nil || c.spent || over || !taken || isClosed(c.broken) {
-		return nil
-	}
-	c.out = newOutgoing(ctx, c)
-	return c.out
-}
-
-// hear hands over a reply on this process's stream.
-func (c *connection) hear(reply *linkpb.Reply) {
-	c.mu.Lock()
-	out := c.out
-	if out != nil && reply.GetEnded() != nil {
-		c.out = nil
-		c.settle()
-	}
-	c.mu.Unlock()
-	if out != nil {
-		out.hear(reply)
+// receiveReply returns the next reply, or the end of the stream as the peer or the network tells it:
+// io.EOF if the peer ended it in order. It skips what it does not know, which a newer process may
+// send.
+func (c *connection) receiveReply() (*linkpb.Reply, error) {
+	for {
+		reply := new(linkpb.Reply)
+		if err := c.messages.Receive(reply); err != nil {
+			return nil, lost(unexpected(err))
+		}
+		if ended := reply.GetEnded(); ended != nil {
+			return nil, lossOf(ended)
+		}
+		if reply.GetReply() != nil {
+			return reply, nil
+		}
 	}
 }
 
-// giveUp ends a stream of this process that the peer has not ended. The peer's stream goes on,
-// unless the connection takes nothing more.
-func (c *connection) giveUp(out *outgoing) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.out != out {
-		return
+// accepted waits until the peer has accepted the certificate, or the Hello.
+func (c *connection) accepted() error {
+	reply, err := c.receiveReply()
+	if err == nil && reply.GetAccepted() == nil {
+		err = &loss{Rejected, fmt.Errorf("%w: it is no Accepted", delimited.ErrInvalid)}
 	}
-	c.out, c.spent = nil, out.begun.Load()
-	if c.in == nil || !c.spent {
-		c.settle()
-		return
+	return err
+}
+
+// receiveFrame returns the next frame, or io.EOF if the peer ended the stream in order. It takes
+// nothing but an End for that: whoever is between the two could forge the end of the connection.
+func (c *connection) receiveFrame() (*linkpb.Frame, error) {
+	frame := new(linkpb.Frame)
+	err := c.messages.Receive(frame)
+	switch {
+	case errors.Is(err, delimited.ErrInvalid):
+		return nil, refuse(malformed, "%v", err)
+	case err != nil:
+		return nil, unexpected(err)
+	case frame.GetEnd() != nil:
+		return nil, io.EOF
 	}
-	c.wire.hub.start(func() {
-		stuck := time.AfterFunc(lastWord, func() { c.raw.Close() })
-		defer stuck.Stop()
-		c.frame(endFrame()) //nolint:errcheck // it is broken then
+	return frame, nil
+}
+
+func (c *connection) accept() error {
+	return c.messages.Send(&linkpb.Reply{
+		Reply: &linkpb.Reply_Accepted{Accepted: &linkpb.Accepted{}},
 	})
 }
 
-// take hands over a frame of the peer's stream. A Hello begins one. Anything else that comes while
-// there is none belongs to the last one: it was sent before the peer knew that it has ended.
-func (c *connection) take(frame *linkpb.Frame) {
-	hello := frame.GetHello()
-	c.mu.Lock()
-	c.shares = c.shares || hello.GetShares()
-	in, begins := c.in, c.in == nil && hello != nil && !c.closing
-	if begins {
-		in = newIncoming(c)
-		c.in = in
-	}
-	c.mu.Unlock()
-	if begins && !c.wire.hub.start(in.serve) {
-		return // this process ends, and closes the connection
-	}
-	if in != nil {
-		in.take(frame)
-	}
-}
-
-// end tells the peer why its stream has ended, nil if in order.
-func (c *connection) end(reason error) {
-	refused, isRefusal := errors.AsType[*refusal](reason)
-	if reason != nil && !isRefusal {
-		c.raw.Close() // it is broken
-		return
-	}
+// sayEnded tells the peer why its stream ends, nil if in order, and waits until the peer has closed
+// the connection: a kernel that closes a connection on which something is unread may take back what
+// it has not delivered yet. The caller has set a deadline.
+func (c *connection) sayEnded(reason *refusal) {
 	ended := &linkpb.Ended{}
-	if isRefusal {
-		ended.Reason, ended.Text = reasonOf[refused.kind], refused.reason
+	if reason != nil {
+		ended.Reason, ended.Text = reasonOf[reason.kind], reason.reason
 	}
-	c.mu.Lock()
-	c.in, c.told = nil, true
-	c.settle()
-	c.mu.Unlock()
-	if isRefusal && refused.kind == malformed {
-		c.expire()
-	}
-	//nolint:errcheck // it is broken then
-	c.reply(&linkpb.Reply{Reply: &linkpb.Reply_Ended{Ended: ended}})
-}
-
-// settle closes a connection that carries no stream any more: at once, or when the peer has had the
-// time to read why its stream has ended. (A kernel that closes a connection on which something is
-// unread may take back what it has not delivered yet.) The mutex must be held.
-func (c *connection) settle() {
-	switch {
-	case c.in != nil || c.out != nil:
-	case c.told:
-		c.close()
-	default:
-		c.raw.Close()
-	}
-}
-
-// expire closes the connection, when the peer has had the time to read why, whatever it carries.
-func (c *connection) expire() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.close()
-}
-
-func (c *connection) close() {
-	if !c.closing {
-		c.closing = true
-		//nolint:errcheck // a connection that takes no deadline has ended
-		c.raw.SetDeadline(time.Now().Add(lastWord))
+	if c.messages.Send(&linkpb.Reply{Reply: &linkpb.Reply_Ended{Ended: ended}}) == nil {
+		_, _ = io.Copy(io.Discard, c.conn)
 	}
 }

@@ -28,21 +28,6 @@ func TestWhoIsTakenOffTheRosterIsNotHeard(t *testing.T) {
 	})
 }
 
-func TestWhoWasNeverOnTheRosterIsRejectedAndNotHeard(t *testing.T) {
-	inEachFabric(t, func(t *testing.T, f fabric) {
-		a, b, c := f.join("a", 1), f.join("b", 1), f.join("c", 1)
-		a.Admit([]Member{f.member("c")})
-		b.Admit([]Member{f.member("a")})
-		c.Admit([]Member{f.member("a")})
-		c.Link([]string{"a"})
-		b.Link([]string{"a"})
-		b.Send("a", "Bully", 0, say(1))
-		expect(t, b, Down{"a", Rejected})
-		c.Send("a", "Bully", 0, say(2))
-		expect(t, a, received("c", 1, 2))
-	})
-}
-
 func TestAnotherUIDIsAnotherProcess(t *testing.T) {
 	inEachFabric(t, func(t *testing.T, f fabric) {
 		a, b := f.join("a", 1), f.join("b", 1)

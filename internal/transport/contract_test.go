@@ -282,24 +282,6 @@ func TestCloseDoesNotWaitForAnAgentThatDoesNotReceive(t *testing.T) {
 	})
 }
 
-func TestAMessageThatNobodyWouldAcceptIsNotSent(t *testing.T) {
-	inEachFabric(t, func(t *testing.T, f fabric) {
-		a, b := f.join("a", 1), f.join("b", 1)
-		introduce(f, []string{"a", "b"}, a, b)
-		a.Send("b", "Bully", 0, election.Message{
-			Kind: election.Election,
-			List: make([]string, maxEntries+1),
-		})
-		a.Send("b", "Bully", 0, election.Message{Kind: election.Election, Hops: -1})
-		a.Send("b", "Bully", 0, election.Message{})
-		a.Send("b", "Bully", 0, say(1))
-		expect(t, b, received("a", 1, 1))
-		if n := a.Dropped(); n != 3 {
-			t.Errorf("%d dropped, want 3", n)
-		}
-	})
-}
-
 // long returns a numbered message of some kilobytes.
 func long(number int) election.Message {
 	m := say(number)

@@ -17,7 +17,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/podesta-dev/podesta/internal/delimited"
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/test/bubble"
 )
@@ -79,29 +78,6 @@ func TestCloseDoesNotWaitForAClientThatSaysNothing(t *testing.T) {
 	}
 }
 
-func TestAProcessIsFoundAtItsNewAddress(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	f := newLoopback(t)
-	defer f.end()
-	a, b := f.join("a", 1), f.join("b", 1)
-	introduce(f, []string{"a", "b"}, a, b)
-	expect(t, a, Up{"b"})
-	delete(f.addresses, "b")
-	moved := f.join("b", 2)
-	moved.Admit([]Member{f.member("a")})
-	expect(t, a, Down{"b", Closed})
-	a.Admit([]Member{f.member("b")})
-	e := next(t, a)
-	if e == (Down{"b", Refused}) { // the attempt at the new address may come before b admits a
-		e = next(t, a)
-	}
-	if e != (Up{"b"}) {
-		t.Fatalf("event %#v, want Up", e)
-	}
-	a.Send("b", "Bully", 0, say(1))
-	expect(t, moved, received("a", 1, 1))
-}
-
 // TestTheKernelTellsOfAKilledProcess kills a real process with SIGKILL. The kernel must report its
 // end and, when it is dialled again, its absence at once; neither may be found by a timeout.
 func TestTheKernelTellsOfAKilledProcess(t *testing.T) {
@@ -142,17 +118,13 @@ func TestAWriteThatFailsEndsTheStream(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		near, far := net.Pipe()
 		defer far.Close()
-		w := newTLSWire(newHub("a", 1, "", beat, nil), identity.Name{}, nil)
-		c := newConnection(w, near, nil, true)
-		c.messages = delimited.New(mute{near}, maxReply)
-		out := c.open(t.Context())
-		defer out.Close()
-		w.keep(c)
-		if err := out.Send(leavingFrame()); !errors.Is(err, io.EOF) {
-			t.Errorf("Send: %v, want io.EOF", err)
+		c := newConnection(t.Context(), near, mute{near}, maxReply)
+		defer c.Close()
+		if c.sendFrame(leavingFrame()) == nil {
+			t.Error("it was sent")
 		}
-		if _, err := out.Recv(); evidenceOf(err) != Unreachable {
-			t.Errorf("Recv: %v, want that the peer is unreachable", err)
+		if _, err := c.receiveReply(); evidenceOf(err) != Unreachable {
+			t.Errorf("received %v, want that the peer is unreachable", err)
 		}
 	})
 }

@@ -44,6 +44,32 @@ func lossOf(e *linkpb.Ended) error {
 	}
 }
 
+// refusal is why a receiver ends a stream. The sender is told.
+type refusal struct {
+	kind   refusalKind
+	reason string
+}
+
+type refusalKind int
+
+const (
+	malformed refusalKind = iota // an invalid frame
+	unwanted                     // the sender is not admitted, or has a newer incarnation
+	leaving                      // the receiver has left or is leaving
+)
+
+var reasonOf = map[refusalKind]linkpb.Ended_Reason{
+	malformed: linkpb.Ended_MALFORMED,
+	unwanted:  linkpb.Ended_UNWANTED,
+	leaving:   linkpb.Ended_LEAVING,
+}
+
+func (r *refusal) Error() string { return r.reason }
+
+func refuse(kind refusalKind, format string, args ...any) error {
+	return &refusal{kind: kind, reason: fmt.Sprintf(format, args...)}
+}
+
 // unexpected keeps a connection that ends without an Ended or an End apart from an end in order.
 func unexpected(err error) error {
 	if errors.Is(err, io.EOF) {

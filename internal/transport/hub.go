@@ -23,7 +23,7 @@ const (
 	leastPatience = 1500 * time.Millisecond
 )
 
-// hub implements Links over any wire. It owns the set of admitted processes, this process's links
+// hub implements Links over TLS or the in-memory network. It owns the set of admitted processes, this process's links
 // and the streams that other processes opened. Each link and each of those streams has goroutines
 // of its own, which reach the hub through its mutex and never wait for each other while they hold
 // it.
@@ -32,8 +32,9 @@ type hub struct {
 	incarnation uint64
 	stateID     string
 	log         *slog.Logger
-	wire        wire // set before the first use, then never changed
-	turns       *turns
+	// dial opens a stream to a process, which ends with ctx. It fails with a loss. It is set before
+	// the first use, then never changed.
+	dial func(ctx context.Context, to Member) (*connection, error)
 
 	ctx     context.Context // ends at Close
 	stop    context.CancelFunc
@@ -63,7 +64,6 @@ func newHub(self string, incarnation uint64, stateID string, reconnect time.Dura
 		incarnation: incarnation,
 		stateID:     stateID,
 		log:         log,
-		turns:       newTurns(),
 		ctx:         ctx,
 		stop:        stop,
 		events:      make(chan Event, eventsAhead),
@@ -213,13 +213,13 @@ func (h *hub) Close() {
 	h.closing.Do(func() { close(h.events) })
 }
 
-// halt stops everything without notice to the peers, and waits for it. After it nothing is emitted.
+// halt stops everything without notice to the peers, and waits for it. All connections end with the
+// context. After it nothing is emitted.
 func (h *hub) halt() {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
 	h.stop()
-	h.wire.close()
 	h.running.Wait()
 }
 
@@ -234,17 +234,19 @@ func (h *hub) start(f func()) bool {
 	return true
 }
 
-// emit waits until the agent has room for e. It returns false if over is closed before.
+// emit waits until the agent has room for e. It returns false if over is closed before, or at
+// Close. A nil channel is never closed.
 func (h *hub) emit(over <-chan struct{}, e Event) bool {
-	if isClosed(over) {
+	if isClosed(over) || h.ctx.Err() != nil {
 		return false // select would choose at random
 	}
 	select {
 	case h.events <- e:
 		return true
 	case <-over:
-		return false
+	case <-h.ctx.Done():
 	}
+	return false
 }
 
 func isClosed(c <-chan struct{}) bool {

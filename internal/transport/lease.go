@@ -15,9 +15,15 @@ const (
 	maxPromise      = time.Hour // a lease, or what remains of one
 )
 
-// encodeRequest returns an error for a request that could not be decoded.
+// encodeRequest returns an error for a request that no process would accept.
 func encodeRequest(p lease.Request) (*linkpb.Frame, error) {
-	request := &linkpb.LeaseRequest{
+	if !knownKind(p.Kind) {
+		return nil, fmt.Errorf("a request of the unknown kind %q", p.Kind)
+	}
+	if err := validateRequest(p); err != nil {
+		return nil, err
+	}
+	return &linkpb.Frame{Frame: &linkpb.Frame_LeaseRequest{LeaseRequest: &linkpb.LeaseRequest{
 		Kind:                  string(p.Kind),
 		Group:                 p.Group,
 		Epoch:                 int64(p.Epoch),
@@ -25,13 +31,7 @@ func encodeRequest(p lease.Request) (*linkpb.Frame, error) {
 		LeaseMicroseconds:     microseconds(p.Lease),
 		HeartbeatMicroseconds: microseconds(p.Heartbeat),
 		Heir:                  p.Heir,
-	}
-	if _, known, err := decodeRequest(request); err != nil {
-		return nil, err
-	} else if !known {
-		return nil, fmt.Errorf("a request of the unknown kind %q", p.Kind)
-	}
-	return &linkpb.Frame{Frame: &linkpb.Frame_LeaseRequest{LeaseRequest: request}}, nil
+	}}}, nil
 }
 
 // decodeRequest decodes a request. A kind that is not known comes from a newer agent.
@@ -48,15 +48,24 @@ func decodeRequest(p *linkpb.LeaseRequest) (request lease.Request, known bool, e
 	if !knownKind(request.Kind) {
 		return lease.Request{}, false, nil
 	}
-	return request, true, firstOf(
-		validateEpoch(request.Epoch), validatePromise(request.Lease), validateName(request.Heir),
-		validateStateID(request.Group))
+	return request, true, validateRequest(request)
+}
+
+func validateRequest(p lease.Request) error {
+	return firstOf(validateEpoch(p.Epoch), validatePromise(p.Lease), validateName(p.Heir),
+		validateStateID(p.Group))
 }
 
 // encodeResponse adds this process's state ID and incarnation to a response. It returns an error
-// for a response that could not be decoded.
-func encodeResponse(v lease.Response, stateID string, incarnation uint64) (*linkpb.Answer, error) {
-	response := &linkpb.LeaseResponse{
+// for a response that no process would accept.
+func encodeResponse(v lease.Response, stateID string, incarnation uint64) (*linkpb.Reply, error) {
+	if !knownKind(v.Kind) {
+		return nil, fmt.Errorf("a response of the unknown kind %q", v.Kind)
+	}
+	if err := validateResponse(v); err != nil {
+		return nil, err
+	}
+	return &linkpb.Reply{Reply: &linkpb.Reply_LeaseResponse{LeaseResponse: &linkpb.LeaseResponse{
 		Kind:                  string(v.Kind),
 		Epoch:                 int64(v.Epoch),
 		Round:                 v.Round,
@@ -70,13 +79,7 @@ func encodeResponse(v lease.Response, stateID string, incarnation uint64) (*link
 		Heard:                 v.Heard,
 		StateId:               stateID,
 		Incarnation:           incarnation,
-	}
-	if _, known, err := decodeResponse(response); err != nil {
-		return nil, err
-	} else if !known {
-		return nil, fmt.Errorf("a response of the unknown kind %q", v.Kind)
-	}
-	return &linkpb.Answer{LeaseResponse: response}, nil
+	}}}, nil
 }
 
 // decodeResponse decodes a response and its sender's state ID and incarnation. The caller sets
@@ -103,12 +106,12 @@ func decodeResponse(v *linkpb.LeaseResponse) (decided LeaseResponded, known bool
 		StateID:     v.GetStateId(),
 		Response:    response,
 	}
-	return decided, true, firstOf(
-		validateEpoch(response.Epoch), validateEpoch(response.Highest),
-		validateEpoch(response.HolderEpoch),
-		validateGeneration(response.Generation), validatePromise(response.Remaining),
-		validateName(response.Holder),
-		validateStateID(decided.StateID))
+	return decided, true, firstOf(validateResponse(response), validateStateID(decided.StateID))
+}
+
+func validateResponse(v lease.Response) error {
+	return firstOf(validateEpoch(v.Epoch), validateEpoch(v.Highest), validateEpoch(v.HolderEpoch),
+		validateGeneration(v.Generation), validatePromise(v.Remaining), validateName(v.Holder))
 }
 
 func knownKind(k lease.Kind) bool {

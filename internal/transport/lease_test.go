@@ -67,23 +67,6 @@ func TestARequestAndItsResponseArriveWhole(t *testing.T) {
 	})
 }
 
-func TestRequestsKeepTheirOrderAmongEverythingElse(t *testing.T) {
-	inEachFabric(t, func(t *testing.T, f fabric) {
-		a, b := f.join("a", 1), f.join("b", 1)
-		introduce(f, []string{"a", "b"}, a, b)
-		for i := range 10 {
-			a.Send("b", "Bully", 0, say(i))
-			a.Request("b", lease.Request{Kind: lease.PreVote, Round: uint64(i)})
-		}
-		for i := range 10 {
-			expect(t, b, received("a", 1, i))
-			if p := next(t, b).(LeaseRequested); p.Request.Round != uint64(i) {
-				t.Fatalf("request %d came, want %d", p.Request.Round, i)
-			}
-		}
-	})
-}
-
 func TestARequestForNobodyIsDroppedAndALateResponseHarmsNobody(t *testing.T) {
 	inEachFabric(t, func(t *testing.T, f fabric) {
 		a, b := f.join("a", 1), f.join("b", 1)
@@ -276,29 +259,30 @@ func TestAPromiseNeverGetsShorterOnItsWay(t *testing.T) {
 	}
 }
 
-// FuzzAnswer receives arbitrary bytes as an answer of an admitted process. What is accepted can be
+// FuzzReply receives arbitrary bytes as a reply of an admitted process. What is accepted can be
 // sent on unchanged.
-func FuzzAnswer(f *testing.F) {
+func FuzzReply(f *testing.F) {
 	response, err := encodeResponse(someResponse(), "m", 1)
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, answer := range []*linkpb.Answer{{}, {Sequence: 1, Coordinator: "c"}, response} {
-		bytes, err := proto.Marshal(answer)
+	answer := &linkpb.Reply{Reply: &linkpb.Reply_Answer{Answer: &linkpb.Answer{Coordinator: "c"}}}
+	for _, reply := range []*linkpb.Reply{{}, answer, response} {
+		bytes, err := proto.Marshal(reply)
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(bytes)
 	}
 	f.Fuzz(func(t *testing.T, bytes []byte) {
-		var answer linkpb.Answer
-		if proto.Unmarshal(bytes, &answer) != nil {
+		var reply linkpb.Reply
+		if proto.Unmarshal(bytes, &reply) != nil {
 			return // delimited refuses it
 		}
 		l := newLink(newHub("a", 1, "", beat, nil), Member{Name: "b"}, nil)
-		event, err := l.read(&answer)
+		event, err := l.read(&reply)
 		if err != nil && event != nil || err == nil && event == nil &&
-			knownKind(lease.Kind(answer.GetLeaseResponse().GetKind())) {
+			knownKind(lease.Kind(reply.GetLeaseResponse().GetKind())) {
 			t.Fatalf("event %#v, error %v", event, err)
 		}
 		if decided, ok := event.(LeaseResponded); ok {

@@ -19,7 +19,7 @@ type link struct {
 	before <-chan struct{}
 	done   chan struct{} // closed when nothing more is emitted by this link
 
-	hurried     chan struct{} // the peer has connected to us: an attempt need not wait
+	hurried     chan struct{} // the peer has connected to us: the next attempt need not wait
 	peerLeaving chan struct{} // the peer leaves
 	retiring    chan struct{} // closed when the link retires while it is up
 
@@ -77,7 +77,7 @@ func (l *link) run() {
 		}
 		l.hub.log.Debug("link lost", "to", l.member.Name, "error", over)
 		l.setDown()
-		if !l.hub.emit(l.hub.ctx.Done(), Down{Name: l.member.Name, Evidence: evidenceOf(over)}) {
+		if !l.hub.emit(nil, Down{Name: l.member.Name, Evidence: evidenceOf(over)}) {
 			return
 		}
 		failures = failuresAfter(failures, time.Since(opened) >= l.hub.reconnect(),
@@ -92,7 +92,7 @@ func (l *link) reportFailure(err error) {
 		return
 	}
 	l.hub.log.Debug("link not made", "to", l.member.Name, "error", err)
-	l.hub.emit(l.hub.ctx.Done(), Down{Name: l.member.Name, Evidence: evidenceOf(err)})
+	l.hub.emit(nil, Down{Name: l.member.Name, Evidence: evidenceOf(err)})
 }
 
 // enqueue never blocks. It returns false if the frame is dropped.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"maps"
 	"sync"
 	"time"
 )
@@ -20,22 +19,15 @@ type Network struct {
 	Logger *slog.Logger
 
 	mu    sync.Mutex
-	nodes map[string]*node // the processes that run
+	nodes map[string]*hub // the newest process of each name
 	certs map[string]validity
 	cuts  map[[2]string]bool
-}
-
-// node is a process on the network.
-type node struct {
-	network *Network
-	hub     *hub
-	pipes   map[*pipe]end // the pipes that begin or end here; guarded by the network's mutex
 }
 
 // NewNetwork returns a network on which all processes can reach each other.
 func NewNetwork() *Network {
 	return &Network{
-		nodes: map[string]*node{},
+		nodes: map[string]*hub{},
 		certs: map[string]validity{},
 		cuts:  map[[2]string]bool{},
 	}
@@ -57,16 +49,14 @@ func (n *Network) JoinWith(name string, incarnation uint64, stateID string) Link
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	joined := &node{
-		network: n,
-		hub:     newHub(name, incarnation, stateID, reconnect, log),
-		pipes:   map[*pipe]end{},
+	joined := newHub(name, incarnation, stateID, reconnect, log)
+	joined.dial = func(ctx context.Context, to Member) (*connection, error) {
+		return n.dial(ctx, joined, to.Name)
 	}
-	joined.hub.wire = joined
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.nodes[name] = joined
-	return joined.hub
+	return joined
 }
 
 // Certify replaces the certificate of a process. Links that are made from then on last no longer
@@ -84,7 +74,7 @@ func (n *Network) Kill(name string) {
 	killed := n.nodes[name]
 	n.mu.Unlock()
 	if killed != nil {
-		killed.hub.halt()
+		killed.halt()
 	}
 }
 
@@ -116,95 +106,32 @@ func (n *Network) delay(from, to string) time.Duration {
 	return n.Delay(from, to)
 }
 
-func (from *node) open(ctx context.Context, to Member) (outbound, error) {
-	n, name := from.network, from.hub.self
-	if n.isCut(name, to.Name) || n.isCut(to.Name, name) {
-		err := sleep(ctx, from.hub.patience())
+func (n *Network) dial(ctx context.Context, from *hub, to string) (*connection, error) {
+	if n.isCut(from.self, to) || n.isCut(to, from.self) {
+		err := sleep(ctx, from.patience())
 		return nil, &loss{Unreachable, errors.Join(errors.New("no answer"), err)}
 	}
-	if err := sleep(ctx, n.delay(name, to.Name)+n.delay(to.Name, name)); err != nil {
+	if err := sleep(ctx, n.delay(from.self, to)+n.delay(to, from.self)); err != nil {
 		return nil, &loss{Unreachable, err}
 	}
-	p, target, err := n.plug(from, to.Name)
-	if err != nil {
-		return nil, err
-	}
-	if !target.hub.start(func() { p.serve(target) }) {
-		p.end(server, &loss{Closed, errEnded})
-	}
-	return clientEnd{p, ctx}, nil
-}
-
-// share fails: on this network a stream costs nothing.
-func (from *node) share(context.Context, Member) (outbound, error) { return nil, errNotShared }
-
-func (p *pipe) serve(at *node) {
-	from := p.names[client]
-	err := at.hub.serve(from, at.hub.uidOf(from), p.certified[client], serverEnd{p})
-	if err != nil || !p.finish(at.hub.ctx) {
-		p.end(server, toLoss(err))
-	}
-}
-
-var errEnded = errors.New("the process has ended")
-
-// plug makes a pipe and records it at both ends, so that the end of either breaks it.
-func (n *Network) plug(from *node, to string) (*pipe, *node, error) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
-	target := n.nodes[to]
-	if target == nil || n.nodes[from.hub.self] != from {
-		return nil, nil, &loss{Refused, errors.New("no process listens at this address")}
-	}
-	certified := [2]validity{n.certs[from.hub.self], n.certs[to]}
-	if certified[client].over() || certified[server].over() {
-		return nil, nil, &loss{Rejected, errors.New("a certificate has expired")}
-	}
-	p := newPipe(n, halfOpen(from.hub.patience()), from.hub.self, to)
-	p.certified = certified
-	from.pipes[p] = client
-	target.pipes[p] = server
-	p.sides[client].unplug = func() { n.unplug(from, p) }
-	p.sides[server].unplug = func() { n.unplug(target, p) }
-	return p, target, nil
-}
-
-func (n *Network) unplug(at *node, p *pipe) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	delete(at.pipes, p)
-}
-
-// close removes the process from the network.
-func (from *node) close() {
-	n := from.network
-	n.mu.Lock()
-	if n.nodes[from.hub.self] == from {
-		delete(n.nodes, from.hub.self)
-	}
-	pipes := maps.Clone(from.pipes)
+	target, own, peer := n.nodes[to], n.certs[from.self], n.certs[to]
 	n.mu.Unlock()
-	for p, end := range pipes {
-		p.end(end, &loss{Closed, errEnded})
+	if own.over() || peer.over() {
+		return nil, &loss{Rejected, errors.New("a certificate has expired")}
 	}
-}
-
-var evidenceIn = map[refusalKind]Evidence{
-	malformed: Rejected,
-	unwanted:  Rejected,
-	leaving:   Left,
-	ending:    Closed,
-}
-
-// toLoss converts a receiver's reason for ending a stream into what the sender sees of it.
-func toLoss(err error) error {
-	if err == nil {
-		return nil
+	near, far := newPipe(n, from.self, to, halfOpen(from.patience()))
+	served := target != nil && target.start(func() {
+		c := newConnection(target.ctx, far, far, maxFrame)
+		c.own, c.peer = peer, own
+		target.serve(from.self, target.uidOf(from.self), c)
+	})
+	if !served {
+		return nil, &loss{Refused, errors.New("no process listens at this address")}
 	}
-	if r, ok := errors.AsType[*refusal](err); ok {
-		return &loss{evidenceIn[r.kind], err}
-	}
-	return &loss{Closed, err}
+	c := newConnection(ctx, near, near, maxReply)
+	c.own, c.peer = own, peer
+	return c, nil
 }
 
 // uidOf returns the UID with which a process is admitted. A network without certificates believes

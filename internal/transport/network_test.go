@@ -141,44 +141,6 @@ func TestAttemptsKeepThePaceThatTheyAreTold(t *testing.T) {
 	})
 }
 
-func TestDelaysKeepTheOrder(t *testing.T) {
-	inMemory(t, func(t *testing.T, m *virtualNetwork) {
-		delay := 30 * time.Millisecond
-		m.Delay = func(string, string) time.Duration {
-			delay -= time.Millisecond
-			return delay
-		}
-		a, b := m.join("a", 1), m.join("b", 1)
-		introduce(m, []string{"a", "b"}, a, b)
-		expect(t, a, Up{"b"})
-		began := time.Now()
-		for i := range 10 {
-			a.Send("b", "Bully", 0, say(i))
-		}
-		for i := range 10 {
-			expect(t, b, received("a", 1, i))
-		}
-		if took := time.Since(began); took < 20*time.Millisecond || took > 30*time.Millisecond {
-			t.Errorf("all arrived after %s, want the delay of one, not the sum", took)
-		}
-	})
-}
-
-func TestAProcessThatJoinsAgainEndsItsFormerIncarnation(t *testing.T) {
-	inMemory(t, func(t *testing.T, m *virtualNetwork) {
-		a, b := m.join("a", 1), m.join("b", 1)
-		introduce(m, []string{"a", "b"}, a, b)
-		expect(t, a, Up{"b"})
-		next := m.join("b", 2)
-		next.Admit([]Member{m.member("a")})
-		expect(t, a, Down{"b", Closed})
-		expect(t, a, Up{"b"})
-		a.Send("b", "Bully", 0, say(1))
-		expect(t, next, received("a", 1, 1))
-		silent(t, b)
-	})
-}
-
 func TestALossIsReportedOnceAndNotAtEachAttempt(t *testing.T) {
 	inMemory(t, func(t *testing.T, m *virtualNetwork) {
 		a, b := m.join("a", 1), m.join("b", 1)

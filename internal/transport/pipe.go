@@ -1,220 +1,188 @@
 package transport
 
 import (
-	"context"
-	"errors"
+	"bytes"
 	"io"
+	"net"
+	"os"
 	"sync"
 	"time"
-
-	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// pipe is a stream in memory. What is sent arrives after the network's delay and in order, unless
-// that direction is cut.
-type pipe struct {
-	network   *Network
-	silence   time.Duration // after this time without anything received, an end gives up
-	names     [2]string     // by end
-	certified [2]validity   // by end
-	frames    chan parcel[*linkpb.Frame]
-	answers   chan parcel[*linkpb.Answer]
-	accepted  chan struct{}
-	accept    sync.Once
-	sides     [2]side // by end
+// pipeEnd is one end of a connection on the network. What is written arrives after the network's
+// delay and in order, unless that direction is cut.
+type pipeEnd struct {
+	network  *Network
+	from, to string // it writes to the end of the process to
+	silence  time.Duration
+	peer     *pipeEnd
+	arriving chan parcel
+	arrived  []byte // of the last parcel, what is not read yet
+
+	ended         chan struct{}
+	once          sync.Once
+	why           error // what Read and Write return; valid once ended is closed
+	reads, writes deadline
 }
 
-// end is one of the two ends of a pipe. The client opened it.
-type end int
-
-const (
-	client end = iota
-	server
-)
-
-func (e end) other() end { return 1 - e }
-
-// side is the state of the stream at one end.
-type side struct {
-	unplug func()
-	once   sync.Once
-	ended  chan struct{}
-	reason error // nil if the stream ended in order; valid once ended is closed
-}
-
-// parcel is in transit until due.
-type parcel[T any] struct {
-	content T
-	last    bool // nothing follows
+// parcel is a message in transit until due.
+type parcel struct {
+	content []byte
 	due     time.Time
 }
 
-func newPipe(n *Network, silence time.Duration, from, to string) *pipe {
-	p := &pipe{
-		network:  n,
-		silence:  silence,
-		names:    [2]string{from, to},
-		frames:   make(chan parcel[*linkpb.Frame], queueLength),
-		answers:  make(chan parcel[*linkpb.Answer], answersAhead),
-		accepted: make(chan struct{}),
+// newPipe returns the two ends of a connection. An end gives up after so long a silence.
+func newPipe(n *Network, from, to string, silence time.Duration) (near, far *pipeEnd) {
+	end := func(from, to string) *pipeEnd {
+		return &pipeEnd{
+			network:  n,
+			from:     from,
+			to:       to,
+			silence:  silence,
+			arriving: make(chan parcel, queueLength),
+			ended:    make(chan struct{}),
+			reads:    deadline{passed: make(chan struct{})},
+			writes:   deadline{passed: make(chan struct{})},
+		}
 	}
-	for i := range p.sides {
-		p.sides[i].ended = make(chan struct{})
+	near, far = end(from, to), end(to, from)
+	near.peer, far.peer = far, near
+	return near, far
+}
+
+// isCut reports whether everything that this end sends is lost.
+func (p *pipeEnd) isCut() bool { return p.network.isCut(p.from, p.to) }
+
+// Write blocks while too much is in transit.
+func (p *pipeEnd) Write(b []byte) (int, error) {
+	passed := p.writes.wait()
+	switch {
+	case isClosed(p.ended):
+		return 0, p.why
+	case isClosed(passed):
+		return 0, os.ErrDeadlineExceeded
+	case p.isCut():
+		return len(b), nil
 	}
-	return p
-}
-
-// end ends the stream at one end, with the reason that the other end learns: now, or, if that
-// direction is cut, when the other end has received nothing for too long. What is in transit is
-// lost.
-func (p *pipe) end(by end, reason error) {
-	p.sides[by].end(&loss{Closed, io.ErrClosedPipe})
-	if p.isCut(by) {
-		time.AfterFunc(p.silence, func() {
-			p.sides[by.other()].end(&loss{Unreachable, errors.New("silence")})
-		})
-		return
-	}
-	p.sides[by.other()].end(reason)
-}
-
-// finish ends the stream in order at the server's end: the client reads what is in transit, then
-// the end. It returns false if that is not possible.
-func (p *pipe) finish(ctx context.Context) bool {
-	if p.isCut(server) || !post(ctx, p, server, p.answers, parcel[*linkpb.Answer]{last: true}) {
-		return false
-	}
-	p.sides[server].end(&loss{Closed, io.ErrClosedPipe})
-	return true
-}
-
-// isCut reports whether everything that an end sends is lost.
-func (p *pipe) isCut(by end) bool { return p.network.isCut(p.names[by], p.names[by.other()]) }
-
-// end keeps the first reason.
-func (s *side) end(reason error) {
-	s.once.Do(func() {
-		s.reason = reason
-		close(s.ended)
-		s.unplug()
-	})
-}
-
-// over returns why nothing more arrives.
-func (s *side) over() error {
-	if isClosed(s.ended) && s.reason != nil {
-		return s.reason
-	}
-	return io.EOF
-}
-
-// clientEnd is the end that opened the stream. It is of no use once ctx has ended.
-type clientEnd struct {
-	*pipe
-	ctx context.Context
-}
-
-func (c clientEnd) Send(f *linkpb.Frame) error {
-	if !post(c.ctx, c.pipe, client, c.frames, parcel[*linkpb.Frame]{content: f}) {
-		return io.EOF
-	}
-	return nil
-}
-
-func (c clientEnd) CloseSend() error {
-	if !post(c.ctx, c.pipe, client, c.frames, parcel[*linkpb.Frame]{last: true}) {
-		return io.EOF
-	}
-	return nil
-}
-
-func (c clientEnd) Accepted() error {
+	due := time.Now().Add(p.network.delay(p.from, p.to))
 	select {
-	case <-c.accepted:
-		return nil
-	case <-c.sides[client].ended:
-		return c.sides[client].over()
-	case <-c.ctx.Done():
-		return c.ctx.Err()
+	case p.peer.arriving <- parcel{bytes.Clone(b), due}:
+		return len(b), nil
+	case <-p.ended:
+		return 0, p.why
+	case <-passed:
+		return 0, os.ErrDeadlineExceeded
 	}
 }
 
-func (c clientEnd) Recv() (*linkpb.Answer, error) {
-	answer, ok := collect(c.ctx, &c.sides[client], c.answers)
-	if !ok {
-		return nil, c.sides[client].over()
+// Read waits for the next parcel, and until it is due.
+func (p *pipeEnd) Read(b []byte) (int, error) {
+	passed := p.reads.wait()
+	if isClosed(passed) {
+		return 0, os.ErrDeadlineExceeded
 	}
-	return answer, nil
-}
-
-func (c clientEnd) Certified() (own, peer validity) {
-	return c.certified[client], c.certified[server]
-}
-
-func (c clientEnd) Close() { c.end(client, &loss{Closed, io.ErrClosedPipe}) }
-
-// serverEnd is the end that serves the stream.
-type serverEnd struct{ *pipe }
-
-func (s serverEnd) Recv() (*linkpb.Frame, error) {
-	frame, ok := collect(context.Background(), &s.sides[server], s.frames)
-	if !ok {
-		return nil, s.sides[server].over()
+	if len(p.arrived) == 0 {
+		select {
+		case next := <-p.arriving:
+			p.arrived = next.content
+			if !p.pass(time.Until(next.due), passed) {
+				return 0, p.over()
+			}
+		case <-p.ended:
+			return 0, p.why
+		case <-passed:
+			return 0, os.ErrDeadlineExceeded
+		}
 	}
-	return frame, nil
+	n := copy(b, p.arrived)
+	p.arrived = p.arrived[n:]
+	return n, nil
 }
 
-func (s serverEnd) Send(a *linkpb.Answer) error {
-	if !post(context.Background(), s.pipe, server, s.answers, parcel[*linkpb.Answer]{content: a}) {
-		return s.sides[server].over()
-	}
-	return nil
-}
-
-func (s serverEnd) Accept() error {
-	s.accept.Do(func() { close(s.accepted) })
-	return nil
-}
-
-// post blocks while too much is in transit. It returns false if the stream has ended.
-func post[T any](ctx context.Context, p *pipe, by end, c chan<- parcel[T], what parcel[T]) bool {
-	ended := p.sides[by].ended
-	if isClosed(ended) || ctx.Err() != nil {
-		return false
-	}
-	if p.isCut(by) {
+// pass lets time pass. It returns false if nothing more is to be read.
+func (p *pipeEnd) pass(d time.Duration, passed <-chan struct{}) bool {
+	if d <= 0 {
 		return true
 	}
-	what.due = time.Now().Add(p.network.delay(p.names[by], p.names[by.other()]))
+	timer := time.NewTimer(d)
+	defer timer.Stop()
 	select {
-	case c <- what:
+	case <-timer.C:
 		return true
-	case <-ended:
-	case <-ctx.Done():
+	case <-p.ended:
+	case <-passed:
 	}
 	return false
 }
 
-// collect waits for the next parcel to arrive. It returns false if none will.
-func collect[T any](ctx context.Context, s *side, c <-chan parcel[T]) (content T, ok bool) {
-	var next parcel[T]
-	select {
-	case next = <-c:
-	case <-s.ended:
-		return content, false
-	case <-ctx.Done():
-		return content, false
+func (p *pipeEnd) over() error {
+	if isClosed(p.ended) {
+		return p.why
 	}
-	if wait := time.Until(next.due); wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-s.ended:
-			return content, false
-		case <-ctx.Done():
-			return content, false
-		}
+	return os.ErrDeadlineExceeded
+}
+
+// Close ends the connection: for the other end now, or, if that direction is cut, when it has
+// received nothing for too long. What is in transit may be lost.
+func (p *pipeEnd) Close() error {
+	p.end(net.ErrClosed)
+	if p.isCut() {
+		time.AfterFunc(p.silence, func() { p.peer.end(os.ErrDeadlineExceeded) })
+	} else {
+		p.peer.end(io.EOF)
 	}
-	return next.content, !next.last
+	return nil
+}
+
+// end keeps the first reason.
+func (p *pipeEnd) end(why error) {
+	p.once.Do(func() {
+		p.why = why
+		close(p.ended)
+	})
+}
+
+// SetDeadline is that of net.Conn, as is SetReadDeadline.
+func (p *pipeEnd) SetDeadline(t time.Time) error {
+	p.reads.set(t)
+	p.writes.set(t)
+	return nil
+}
+
+// SetReadDeadline also ends a Read that waits.
+func (p *pipeEnd) SetReadDeadline(t time.Time) error {
+	p.reads.set(t)
+	return nil
+}
+
+// deadline has a channel that is closed when it has passed.
+type deadline struct {
+	mu     sync.Mutex
+	timer  *time.Timer
+	passed chan struct{}
+}
+
+func (d *deadline) wait() <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.passed
+}
+
+// set replaces the deadline. A Read or Write that waits notices that it has passed.
+func (d *deadline) set(t time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+	if isClosed(d.passed) {
+		d.passed = make(chan struct{})
+	}
+	passed := d.passed
+	shut := sync.OnceFunc(func() { close(passed) })
+	if left := time.Until(t); left > 0 {
+		d.timer = time.AfterFunc(left, shut)
+	} else {
+		shut()
+	}
 }

@@ -25,8 +25,8 @@ func (l *link) renew(s *stream, background *sync.WaitGroup) *renewal {
 		background: background,
 		successors: make(chan *stream),
 	}
-	if !s.both.endless() {
-		r.timer = time.NewTimer(s.both.renewal(l.hub.reconnect()))
+	if !s.both().endless() {
+		r.timer = time.NewTimer(s.both().renewal(l.hub.reconnect()))
 		r.due = r.timer.C
 	}
 	return r
@@ -38,7 +38,7 @@ func (r *renewal) stop() {
 	}
 }
 
-func (r *renewal) later() { r.timer.Reset(r.stream.both.renewal(r.link.hub.reconnect())) }
+func (r *renewal) later() { r.timer.Reset(r.stream.both().renewal(r.link.hub.reconnect())) }
 
 // begin looks for a successor while the stream goes on.
 func (r *renewal) begin() {
@@ -69,9 +69,7 @@ func (l *link) successor(s *stream) *stream {
 // sent on it, and all its answers on it have arrived. What is queued in the meantime is sent on the
 // next stream.
 func (l *link) handOver(s *stream) error {
-	if err := s.CloseSend(); err != nil && !errors.Is(err, io.EOF) {
-		return l.explain(err)
-	}
+	s.sendFrame(endFrame()) //nolint:errcheck // s.over has the reason
 	select {
 	case <-l.peerLeaving:
 		return l.errPeerLeft()

@@ -113,11 +113,11 @@ func TestAnIntruderHasNoEffect(t *testing.T) {
 					mustEncode(t, 1),
 					leavingFrame(),
 				} {
-					if err := out.Send(frame); err != nil {
+					if err := out.sendFrame(frame); err != nil {
 						break // already rejected
 					}
 				}
-				err = out.Accepted()
+				err = out.accepted()
 			}
 			var l *loss
 			if !errors.As(err, &l) || l.evidence != Rejected {
@@ -152,7 +152,7 @@ func TestWithoutACertificateNothingIsSaid(t *testing.T) {
 			config := newKeyring(t, f.authority, f.authority, f.name("b"),
 				time.Now()).PeerClient(f.name("a"))
 			change(config)
-			_, err := rawWire(f, nil).dial(t.Context(), f.member("a"), config)
+			_, err := rawWire(f, nil).connect(t.Context(), f.member("a").Address, config)
 			var l *loss
 			if !errors.As(err, &l) || l.evidence != Rejected {
 				t.Errorf("the client got %v, want to be rejected", err)
@@ -205,14 +205,16 @@ func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			f, a, out := openAsMember(t)
 			for _, frame := range frames {
-				if err := out.Send(frame); err != nil && !errors.Is(err, io.EOF) {
+				if err := out.sendFrame(frame); err != nil && !errors.Is(err, io.EOF) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := out.Recv(); err == nil || evidenceOf(err) != Rejected {
+			var err error
+			for err == nil { // first the Hello is accepted, perhaps
+				_, err = out.receiveReply()
+			}
+			if evidenceOf(err) != Rejected {
 				t.Errorf("the stream ended with %v, want an error that says why", err)
-			} else {
-				t.Log(err)
 			}
 			expectHonestVoice(t, f, a)
 		})
@@ -223,30 +225,24 @@ func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 // taken off the roster.
 func TestWhoDoesNotReadIsNotWaitedFor(t *testing.T) {
 	f, a, out := openAsMember(t)
-	if err := out.Send(helloFrame(2, "", false)); err != nil {
+	if err := out.sendFrame(helloFrame(2, "", false)); err != nil {
 		t.Fatal(err)
 	}
 	long, h := make([]byte, maxRoster), a.(*hub)
 	for stuck := false; !stuck; {
-		if err := out.Send(rosterRequestFrame()); err != nil {
+		if err := out.sendFrame(rosterRequestFrame()); err != nil {
 			t.Fatal(err)
 		}
 		request := next(t, a).(RosterRequested)
 		request.Answer(long)
-		stuck = waiting(h, "b") == answersAhead
+		stuck = len(servedOf(h, "b").replies) == repliesAhead
 	}
+	before := servedOf(h, "b")
 	a.Admit([]Member{f.member("c")})
-	open := h.wire.(*tlsWire).listener
-	late := time.After(5 * lastWord)
-	for left := 1; left > 0; {
-		open.mu.Lock()
-		left = len(open.open)
-		open.mu.Unlock()
-		select {
-		case <-time.After(time.Millisecond):
-		case <-late:
-			t.Fatal("its connection is still open")
-		}
+	select {
+	case <-before.written: // it was still being written to
+	case <-time.After(5 * lastWord):
+		t.Fatal("its stream is still open")
 	}
 	expectHonestVoice(t, f, a)
 }
@@ -254,22 +250,21 @@ func TestWhoDoesNotReadIsNotWaitedFor(t *testing.T) {
 // TestAnEndIsSaid: between two processes somebody may end their connections, but not make one of them
 // believe that the other has said all.
 func TestAnEndIsSaid(t *testing.T) {
-	for what, end := range map[string]func(*outgoing) error{
-		"FIN": func(o *outgoing) error {
-			return o.connection.raw.(interface{ CloseWrite() error }).CloseWrite()
+	for what, end := range map[string]func(*connection) error{
+		"FIN": func(c *connection) error {
+			return c.conn.(interface{ CloseWrite() error }).CloseWrite()
 		},
-		"the end of TLS":   func(o *outgoing) error { return o.connection.secured.CloseWrite() },
-		"an End, in order": (*outgoing).CloseSend,
+		"an End, in order": func(c *connection) error { return c.sendFrame(endFrame()) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			f, a, out := openAsMember(t)
 			if err := greet(out, helloFrame(2, "", false)); err != nil {
 				t.Fatal(err)
 			}
-			if err := end(out.(*outgoing)); err != nil {
+			if err := end(out); err != nil {
 				t.Fatal(err)
 			}
-			_, err := out.Recv()
+			_, err := out.receiveReply()
 			if inOrder := errors.Is(err, io.EOF); inOrder != (what == "an End, in order") {
 				t.Errorf("the other end is taken for one in order: %v (%v)", inOrder, err)
 			}
@@ -280,24 +275,22 @@ func TestAnEndIsSaid(t *testing.T) {
 
 // TestTheEndOfAConnectionIsNotTheEndOfAStream: it is said by a word, or not at all.
 func TestTheEndOfAConnectionIsNotTheEndOfAStream(t *testing.T) {
-	w := newTLSWire(newHub("a", 1, "", beat, nil), identity.Name{}, nil)
-	c := newConnection(w, nil, nil, true)
-	c.why = io.EOF
-	out, in := newOutgoing(t.Context(), c), newIncoming(c)
-	close(c.broken)
-	if _, err := out.Recv(); err == nil || errors.Is(err, io.EOF) {
+	near, far := net.Pipe()
+	far.Close()
+	c := newConnection(t.Context(), near, near, maxFrame)
+	if _, err := c.receiveReply(); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("this process's stream ends with %v", err)
 	}
-	if _, err := in.Recv(); err == nil || errors.Is(err, io.EOF) {
+	if _, err := c.receiveFrame(); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("the peer's stream ends with %v", err)
 	}
 }
 
-// waiting returns how many answers wait for a process.
-func waiting(h *hub, name string) int {
+// servedOf returns the stream of a process.
+func servedOf(h *hub, name string) *served {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return len(h.served[name].answers)
+	return h.served[name]
 }
 
 func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
@@ -307,15 +300,15 @@ func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
 	a := f.join("a", 1)
 	a.Admit([]Member{f.member("b"), f.member("c")})
 	keyring := newKeyring(t, f.authority, f.authority, f.name("b"), time.Now())
-	greet := func(incarnation uint64) (outbound, error) {
+	greet := func(incarnation uint64) (*connection, error) {
 		out, err := openRaw(t, f, keyring)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := out.Send(helloFrame(incarnation, "", false)); err != nil {
+		if err := out.sendFrame(helloFrame(incarnation, "", false)); err != nil {
 			t.Fatal(err)
 		}
-		return out, out.Accepted()
+		return out, out.accepted()
 	}
 
 	five, err := greet(5)
@@ -333,7 +326,7 @@ func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer six.Close()
-	if _, err := five.Recv(); evidenceOf(err) != Rejected {
+	if _, err := five.receiveReply(); evidenceOf(err) != Rejected {
 		t.Errorf("incarnation 5 after 6 got %v, want its stream closed", err)
 	}
 	again, err := greet(6)
@@ -341,10 +334,10 @@ func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if _, err := six.Recv(); evidenceOf(err) != Rejected {
+	if _, err := six.receiveReply(); evidenceOf(err) != Rejected {
 		t.Errorf("the older stream of incarnation 6 got %v, want it closed", err)
 	}
-	if err := again.Send(mustEncode(t, 1)); err != nil {
+	if err := again.sendFrame(mustEncode(t, 1)); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, a, received("b", 6, 1))
@@ -361,14 +354,14 @@ func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reset.Close()
-	if err := reset.Send(mustEncode(t, 2)); err != nil {
+	if err := reset.sendFrame(mustEncode(t, 2)); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, a, received("b", 1, 2))
 }
 
 // openAsMember opens a stream to a as b, which a admits. The kernel of a is patient with it.
-func openAsMember(t *testing.T) (f *loopback, a Links, out outbound) {
+func openAsMember(t *testing.T) (f *loopback, a Links, out *connection) {
 	t.Helper()
 	t.Cleanup(func() { goleak.VerifyNone(t) })
 	f = newLoopback(t)
@@ -380,31 +373,29 @@ func openAsMember(t *testing.T) (f *loopback, a Links, out outbound) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(out.Close)
+	t.Cleanup(func() { out.Close() })
 	a.Pace(beat)
 	return f, a, out
 }
 
 // openRaw opens a stream to a as an agent does; the test decides what is sent. It ends after a
 // minute, which is longer than an event is waited for (next).
-func openRaw(t *testing.T, f *loopback, keyring *identity.Keyring) (outbound, error) {
+func openRaw(t *testing.T, f *loopback, keyring *identity.Keyring) (*connection, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
-	return rawWire(f, keyring).open(ctx, f.member("a"))
+	return rawWire(f, keyring).dial(ctx, f.member("a"))
 }
 
 // greet says Hello on a stream, and waits until that is accepted.
-func greet(out outbound, hello *linkpb.Frame) error {
-	return errors.Join(out.Send(hello), out.Accepted())
+func greet(out *connection, hello *linkpb.Frame) error {
+	return errors.Join(out.sendFrame(hello), out.accepted())
 }
 
 // rawWire is the wire of a process to which nobody can connect.
 func rawWire(f *loopback, keyring *identity.Keyring) *tlsWire {
 	h := newHub("intruder", 1, "", beat, f.living["a"].(*hub).log)
-	w := newTLSWire(h, f.name("intruder"), keyring)
-	h.wire = w
-	return w
+	return newTLSWire(h, f.name("intruder"), keyring)
 }
 
 // expectHonestVoice expects the first message that a receives to be the one that c sends now.

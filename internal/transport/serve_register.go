@@ -28,10 +28,7 @@ func (h *hub) register(s *served) (before *served, err error) {
 	if err := h.admitsLocked(s.from, s.uid); err != nil {
 		return nil, err
 	}
-	switch {
-	case h.closed:
-		return nil, refuse(ending, "%s is stopping", h.self)
-	case h.leaving:
+	if h.leaving {
 		return nil, refuse(leaving, "%s is leaving", h.self)
 	}
 	old := h.served[s.from]
@@ -46,7 +43,7 @@ func (h *hub) register(s *served) (before *served, err error) {
 		if old.next != nil {
 			old.next.end(refuse(unwanted, "%s opened a newer stream", s.from))
 		}
-		old.next, s.answers = s, old.answers
+		old.next, s.replies = s, old.replies
 		return old, nil
 	default:
 		s.succeeds = false

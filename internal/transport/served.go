@@ -3,6 +3,7 @@ package transport
 import (
 	"errors"
 	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -10,25 +11,22 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// answersAhead is how many answers may wait for a peer. A peer that sends more questions without
+// repliesAhead is how many replies may wait for a peer. A peer that sends more questions without
 // reading gets no answers to the rest.
-const answersAhead = 16
+const repliesAhead = 16
 
-// served is this end of a stream that a peer opened. It has three goroutines: serve waits for the
-// first reason to end it, because the stream ends only when serve returns; read and write block in
-// the wire.
+// served is this end of a stream that a peer opened. One goroutine reads, and one writes.
 type served struct {
 	hub         *hub
 	from, uid   string
-	certified   validity // of the certificate with which it was opened
-	incarnation uint64   // known after the Hello, as are stateID and succeeds
+	incarnation uint64 // known after the Hello, as are stateID and succeeds
 	stateID     string
 	succeeds    bool // the previous stream ends in order, and what arrives on it comes first
-	stream      inbound
-	answers     chan *linkpb.Answer // a stream that succeeds another uses the channel of that one
-	helloTimer  *time.Timer         // ends a stream that does not send Hello
-	done        chan struct{}       // closed when nothing more is emitted by this stream
-	written     chan struct{}       // closed when no more answers are written to its stream
+	stream      *connection
+	replies     chan *linkpb.Reply // a stream that succeeds another uses the channel of that one
+	done        chan struct{}      // closed when nothing more is emitted by this stream
+	writing     bool               // write was started
+	written     chan struct{}      // closed when no more replies are written to its stream
 	// succeeds this stream and waits for its end; guarded by the hub's mutex
 	next *served
 
@@ -37,63 +35,61 @@ type served struct {
 	reason error // nil if it ended in order; valid once ended is closed
 }
 
-// serve receives a stream of the process that the certificate names. The peer is told the error
-// that it returns.
-func (h *hub) serve(from, uid string, certified validity, stream inbound) error {
+// serve receives a stream of the process that the certificate names, until it ends. Then it tells
+// the peer why.
+func (h *hub) serve(from, uid string, stream *connection) {
 	s := &served{
-		hub:       h,
-		from:      from,
-		uid:       uid,
-		certified: certified,
-		stream:    stream,
-		answers:   make(chan *linkpb.Answer, answersAhead),
-		done:      make(chan struct{}),
-		written:   make(chan struct{}),
-		ended:     make(chan struct{}),
+		hub:     h,
+		from:    from,
+		uid:     uid,
+		stream:  stream,
+		replies: make(chan *linkpb.Reply, repliesAhead),
+		done:    make(chan struct{}),
+		written: make(chan struct{}),
+		ended:   make(chan struct{}),
 	}
-	if expiry := certified.untilOver(s.expire); expiry != nil {
+	defer stream.Close() //nolint:errcheck // nobody is left to tell
+	if expiry := stream.peer.untilOver(s.expire); expiry != nil {
 		defer expiry.Stop()
 	}
-	enough := halfOpen(h.patience())
-	s.helloTimer = time.AfterFunc(enough, func() {
-		s.end(refuse(malformed, "no Hello arrived "+
-			"within %s", enough))
-	})
-	defer s.helloTimer.Stop()
-	if !h.start(s.read) {
-		return refuse(ending, "%s is stopping", h.self)
-	}
-	select {
-	case <-s.ended:
-	case <-h.ctx.Done():
-		s.end(refuse(ending, "%s is stopping", h.self))
-	}
-	if s.reason != nil {
-		h.log.Debug("stream ended", "from", from, "reason", s.reason)
-		return s.reason
-	}
+	s.end(s.receive())
+	h.forget(s)
+	close(s.done)
+	h.log.Debug("stream ended", "from", from, "reason", s.reason)
 	s.finish()
-	return nil
 }
 
-// finish waits until the answer that is being written is with the kernel.
+// finish tells the peer why the stream has ended, unless it is broken. Before that, it waits until
+// the reply that is being written is with the kernel.
 func (s *served) finish() {
-	enough := time.NewTimer(s.hub.patience())
-	defer enough.Stop()
-	select {
-	case <-s.written:
-	case <-enough.C:
-	case <-s.hub.ctx.Done():
+	refused, isRefusal := errors.AsType[*refusal](s.reason)
+	within := lastWord
+	if s.reason == nil {
+		within = s.hub.patience()
+	} else if !isRefusal {
+		within = 0 // it is broken
+	}
+	s.stream.SetDeadline(time.Now().Add(within)) //nolint:errcheck // then it is broken
+	if s.writing {
+		<-s.written
+	} else {
+		close(s.written)
+	}
+	if within > 0 {
+		s.stream.sayEnded(refused)
 	}
 }
 
 func (s *served) expire() { s.end(refuse(unwanted, "the certificate of %s has expired", s.from)) }
 
-// end has the stream end: serve returns the reason. Only the first one counts.
+// end has the stream end: nothing more is read, and the peer is told the reason. Only the first one
+// counts.
 func (s *served) end(reason error) {
 	s.once.Do(func() {
 		s.reason = reason
 		close(s.ended)
+		//nolint:errcheck // a connection that takes no deadline has ended
+		s.stream.SetReadDeadline(time.Unix(1, 0))
 	})
 }
 
@@ -116,32 +112,15 @@ func (s *served) outlives(other *served) bool {
 	return s.uid == other.uid && s.incarnation > other.incarnation && !isClosed(s.ended)
 }
 
-func (s *served) read() {
-	defer close(s.done)
-	defer s.hub.forget(s)
-	s.end(s.receive())
-}
-
-// receive handles the frames of the stream until it ends.
+// receive handles the frames of the stream until it ends. It returns nil if the peer ended it in
+// order.
 func (s *served) receive() error {
-	frame, err := s.stream.Recv()
+	hello, err := s.hello()
 	if err != nil {
 		return err
 	}
-	s.helloTimer.Stop()
-	hello := frame.GetHello()
-	if hello == nil {
-		return refuse(malformed, "the first frame must be a Hello")
-	}
-	if err := validateStateID(hello.GetStateId()); err != nil {
-		return refuse(malformed, "%v", err)
-	}
 	s.incarnation, s.stateID, s.succeeds = hello.GetIncarnation(), hello.GetStateId(),
 		hello.GetSucceeds()
-	if s.certified.over() {
-		s.expire()
-		return s.reason
-	}
 	before, err := s.hub.register(s)
 	if err != nil {
 		return err
@@ -149,11 +128,11 @@ func (s *served) receive() error {
 	if err := s.begin(before); err != nil {
 		return err
 	}
-	if !s.hub.start(s.write) {
-		return refuse(ending, "%s is stopping", s.hub.self)
+	if s.writing = s.hub.start(s.write); !s.writing {
+		return net.ErrClosed
 	}
 	for {
-		frame, err := s.stream.Recv()
+		frame, err := s.stream.receiveFrame()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -169,13 +148,34 @@ func (s *served) receive() error {
 	}
 }
 
+// hello waits for the first frame, which must be a Hello, for some time.
+func (s *served) hello() (*linkpb.Hello, error) {
+	enough := halfOpen(s.hub.patience())
+	late := time.AfterFunc(enough, func() {
+		s.end(refuse(malformed, "no Hello arrived within %s", enough))
+	})
+	defer late.Stop()
+	frame, err := s.stream.receiveFrame()
+	if err != nil {
+		return nil, err
+	}
+	hello := frame.GetHello()
+	if hello == nil {
+		return nil, refuse(malformed, "the first frame must be a Hello")
+	}
+	if err := validateStateID(hello.GetStateId()); err != nil {
+		return nil, refuse(malformed, "%v", err)
+	}
+	return hello, nil
+}
+
 // begin accepts the stream and waits until the stream before it, if any, has ended. A stream that
 // succeeds another one is accepted first, because only then does the peer end the other one.
 func (s *served) begin(before *served) error {
 	if before != nil && !s.succeeds {
 		<-before.done // soon, because it was told to end
 	}
-	if err := s.stream.Accept(); err != nil {
+	if err := s.stream.accept(); err != nil {
 		return err
 	}
 	if before == nil || !s.succeeds {
@@ -194,7 +194,7 @@ func (s *served) begin(before *served) error {
 
 // take emits the event of a frame. over is true if nothing more will come from the peer.
 func (s *served) take(frame *linkpb.Frame) (over bool, err error) {
-	if s.certified.over() {
+	if s.stream.peer.over() {
 		s.expire()
 		return true, nil
 	}
@@ -249,11 +249,11 @@ func (s *served) take(frame *linkpb.Frame) (over bool, err error) {
 
 func (s *served) answer(sequence uint64) func(string, int64) {
 	return func(coordinator string, generation int64) {
-		s.reply(&linkpb.Answer{
+		s.reply(&linkpb.Reply{Reply: &linkpb.Reply_Answer{Answer: &linkpb.Answer{
 			Sequence:    sequence,
 			Coordinator: coordinator,
 			Generation:  generation,
-		})
+		}}})
 	}
 }
 
@@ -263,22 +263,22 @@ func (s *served) handRoster(signed []byte) {
 			"bytes", len(signed))
 		return
 	}
-	s.reply(&linkpb.Answer{Roster: signed})
+	s.reply(&linkpb.Reply{Reply: &linkpb.Reply_Roster{Roster: signed}})
 }
 
 func (s *served) decide(v lease.Response) {
-	answer, err := encodeResponse(v, s.hub.stateID, s.hub.incarnation)
+	reply, err := encodeResponse(v, s.hub.stateID, s.hub.incarnation)
 	if err != nil {
 		s.hub.log.Error("not sending a response that no process would accept", "to", s.from,
 			"kind", v.Kind, "error", err)
 		return
 	}
-	s.reply(answer)
+	s.reply(reply)
 }
 
-func (s *served) reply(answer *linkpb.Answer) {
+func (s *served) reply(reply *linkpb.Reply) {
 	select {
-	case s.answers <- answer:
+	case s.replies <- reply:
 	default:
 	}
 }
@@ -287,8 +287,8 @@ func (s *served) write() {
 	defer close(s.written)
 	for !isClosed(s.ended) {
 		select {
-		case answer := <-s.answers:
-			if err := s.stream.Send(answer); err != nil {
+		case reply := <-s.replies:
+			if err := s.stream.messages.Send(reply); err != nil {
 				s.end(err)
 				return
 			}

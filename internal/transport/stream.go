@@ -4,44 +4,35 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// stream is an open stream with its context and the validity of its certificates.
+// stream is this process's end of a stream that it opened, and that the peer has accepted.
 type stream struct {
-	outbound
+	*connection
 	ctx     context.Context
 	cancel  context.CancelFunc
-	both    validity      // of the certificates of both ends together
-	peer    validity      // of the peer's certificate
 	expired chan struct{} // signals that the peer's certificate has expired
 	expiry  *time.Timer   // nil if it never expires
 	over    chan error    // why nothing more arrives; sent once
 }
 
-// bothOf returns the validity of the certificates of both ends together.
-func bothOf(out outbound) validity {
-	own, peer := out.Certified()
-	return own.within(peer)
-}
+// both returns the validity of the certificates of both ends together.
+func (c *connection) both() validity { return c.own.within(c.peer) }
 
-// newStream takes ownership of out.
-func newStream(ctx context.Context, cancel context.CancelFunc, out outbound) *stream {
-	_, peer := out.Certified()
+// newStream takes ownership of c.
+func newStream(ctx context.Context, cancel context.CancelFunc, c *connection) *stream {
 	s := &stream{
-		outbound: out,
-		ctx:      ctx,
-		cancel:   cancel,
-		both:     bothOf(out),
-		peer:     peer,
-		expired:  make(chan struct{}, 1),
-		over:     make(chan error, 1),
+		connection: c,
+		ctx:        ctx,
+		cancel:     cancel,
+		expired:    make(chan struct{}, 1),
+		over:       make(chan error, 1),
 	}
-	s.expiry = peer.untilOver(func() { signal(s.expired) })
+	s.expiry = c.peer.untilOver(func() { signal(s.expired) })
 	return s
 }
 
@@ -51,54 +42,25 @@ func (s *stream) close() {
 		s.expiry.Stop()
 	}
 	s.cancel()
-	s.Close()
+	s.Close() //nolint:errcheck // nobody is left to tell
 }
 
-// attempt opens a stream, and waits until the peer has accepted it: on a connection that the peer
-// has opened, or else, when it is its turn, on a new one. If old is not nil, the stream is to
-// succeed it: the attempt ends if old ends, and fails if the new stream would not last longer.
+// attempt opens a stream, and waits until the peer has accepted it. If old is not nil, the stream is
+// to succeed it: the attempt ends if old ends, and fails if the new stream would not last longer.
 func (l *link) attempt(old *stream) (*stream, error) {
 	if l.member.Address == "" {
 		return nil, &loss{Unreachable, errors.New("the roster has no address of the process")}
 	}
-	ctx := l.ctx
-	if old != nil {
-		ctx = old.ctx
-	}
-	for {
-		s, err := l.try(old, l.hub.wire.share)
-		if err == nil {
-			return s, nil
-		}
-		if !errors.Is(err, errNotShared) {
-			l.hub.log.Debug("no stream on the connection that is there", "to", l.member.Name,
-				"error", err)
-		}
-		if turn := l.hub.turns.take(ctx, l.longest(), l.hurried); turn != nil {
-			s, err := l.try(old, l.hub.wire.open)
-			turn.end(err == nil)
-			return s, err
-		}
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-	}
-}
-
-// longest returns how long an attempt may take. It is longer than a kernel that does not answer is
-// waited for (see dial): a process whose handshake is slow would only be delayed by another one.
-func (l *link) longest() time.Duration { return halfOpen(l.hub.patience()) }
-
-func (l *link) try(old *stream, open func(context.Context, Member) (outbound, error)) (*stream,
-	error) {
 	ctx, cancel := context.WithCancel(l.ctx)
 	if old != nil {
 		defer context.AfterFunc(old.ctx, cancel)()
 	}
-	impatient := time.AfterFunc(l.longest(), cancel)
-	out, err := open(ctx, l.member)
+	// longer than a kernel that does not answer is waited for (see tlsWire.dial): a process whose
+	// handshake is slow would only be delayed by another one
+	impatient := time.AfterFunc(halfOpen(l.hub.patience()), cancel)
+	c, err := l.hub.dial(ctx, l.member)
 	if err == nil {
-		err = l.greet(out, old)
+		err = l.greet(c, old)
 	}
 	if !impatient.Stop() {
 		err = &loss{Unreachable, errors.Join(errors.New("no answer in time"), err)}
@@ -108,23 +70,21 @@ func (l *link) try(old *stream, open func(context.Context, Member) (outbound, er
 	}
 	if err != nil {
 		cancel()
-		if out != nil {
-			out.Close()
+		if c != nil {
+			c.Close() //nolint:errcheck // nobody is left to tell
 		}
 		return nil, err
 	}
-	return newStream(ctx, cancel, out), nil
+	return newStream(ctx, cancel, c), nil
 }
 
-func (l *link) greet(out outbound, old *stream) error {
-	if old != nil && !bothOf(out).outlasts(old.both) {
+func (l *link) greet(c *connection, old *stream) error {
+	if old != nil && !c.both().outlasts(old.both()) {
 		return errors.New("the certificates have not been renewed yet")
 	}
-	err := out.Send(helloFrame(l.hub.incarnation, l.hub.stateID, old != nil))
-	if err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	return out.Accepted()
+	//nolint:errcheck // accepted returns the reason
+	c.sendFrame(helloFrame(l.hub.incarnation, l.hub.stateID, old != nil))
+	return c.accepted()
 }
 
 // carry emits Up and sends what is queued until the stream, and the streams that succeed it, have
@@ -134,7 +94,7 @@ func (l *link) carry(s *stream) error {
 	var background sync.WaitGroup
 	defer background.Wait()
 	defer func() { s.close() }()
-	if !l.setUp() || !l.hub.emit(l.hub.ctx.Done(), Up{Name: l.member.Name}) {
+	if !l.setUp() || !l.hub.emit(nil, Up{Name: l.member.Name}) {
 		return nil
 	}
 	for {
@@ -148,7 +108,7 @@ func (l *link) carry(s *stream) error {
 			next.close()
 			return err
 		}
-		l.hub.log.Debug("link renewed", "to", l.member.Name, "until", next.both.until)
+		l.hub.log.Debug("link renewed", "to", l.member.Name, "until", next.both().until)
 		s.close()
 		s = next
 	}
@@ -178,12 +138,9 @@ func (l *link) transmit(s *stream, background *sync.WaitGroup) (next *stream, ov
 			}
 			r.later()
 		case frame := <-l.queue:
-			if err := s.Send(frame); err != nil {
+			if s.sendFrame(frame) != nil {
 				l.hub.dropped.Add(1)
-				if errors.Is(err, io.EOF) {
-					err = <-s.over
-				}
-				return nil, l.explain(err)
+				return nil, l.explain(<-s.over)
 			}
 		}
 	}
@@ -225,34 +182,34 @@ func (l *link) retireFrom(s *stream) error {
 	for pending := true; pending; {
 		select {
 		case frame := <-l.queue:
-			if s.Send(frame) != nil {
+			if s.sendFrame(frame) != nil {
 				return l.errRemoved()
 			}
 		default:
 			pending = false
 		}
 	}
-	if l.leaving && s.Send(leavingFrame()) != nil {
+	if l.leaving && s.sendFrame(leavingFrame()) != nil {
 		return l.errRemoved()
 	}
-	if s.CloseSend() == nil {
+	if s.sendFrame(endFrame()) == nil {
 		err := <-s.over
 		l.hub.log.Debug("link ended", "to", l.member.Name, "error", err)
 	}
 	return l.errRemoved()
 }
 
-// receive turns the answers of the peer into events until the stream ends.
+// receive turns the replies of the peer into events until the stream ends.
 func (l *link) receive(s *stream) error {
 	for {
-		answer, err := s.Recv()
+		reply, err := s.receiveReply()
 		if err != nil {
 			return err
 		}
 		if s.peer.over() {
 			return l.errPeerExpired()
 		}
-		event, err := l.read(answer)
+		event, err := l.read(reply)
 		if err != nil {
 			return err
 		}
@@ -262,27 +219,30 @@ func (l *link) receive(s *stream) error {
 	}
 }
 
-// read returns the event of an answer, or nil if it is of an unknown kind.
-func (l *link) read(answer *linkpb.Answer) (Event, error) {
-	if v := answer.GetLeaseResponse(); v != nil {
-		decided, known, err := decodeResponse(v)
+// read returns the event of a reply, or nil if it has none.
+func (l *link) read(reply *linkpb.Reply) (Event, error) {
+	switch r := reply.GetReply().(type) {
+	case *linkpb.Reply_Answer:
+		coordinator, generation := r.Answer.GetCoordinator(), r.Answer.GetGeneration()
+		err := firstOf(validateName(coordinator), validateGeneration(generation))
+		if err != nil {
+			return nil, err
+		}
+		return Answered{
+			From:        l.member.Name,
+			Sequence:    r.Answer.GetSequence(),
+			Coordinator: coordinator,
+			Generation:  generation,
+		}, nil
+	case *linkpb.Reply_LeaseResponse:
+		responded, known, err := decodeResponse(r.LeaseResponse)
 		if err != nil || !known {
 			return nil, err
 		}
-		decided.From = l.member.Name
-		return decided, nil
+		responded.From = l.member.Name
+		return responded, nil
+	case *linkpb.Reply_Roster:
+		return RosterReceived{From: l.member.Name, Signed: r.Roster}, nil
 	}
-	if signed := answer.GetRoster(); len(signed) > 0 {
-		return RosterReceived{From: l.member.Name, Signed: signed}, nil
-	}
-	err := firstOf(validateName(answer.GetCoordinator()), validateGeneration(answer.GetGeneration()))
-	if err != nil {
-		return nil, err
-	}
-	return Answered{
-		From:        l.member.Name,
-		Sequence:    answer.GetSequence(),
-		Coordinator: answer.GetCoordinator(),
-		Generation:  answer.GetGeneration(),
-	}, nil
+	return nil, nil
 }

@@ -28,30 +28,30 @@ func inSuccession(t *testing.T, story func(*testing.T, newcomer)) {
 }
 
 // open opens a stream that a accepts.
-func (n newcomer) open(incarnation uint64, succeeds bool) outbound {
+func (n newcomer) open(incarnation uint64, succeeds bool) *connection {
 	n.t.Helper()
 	out, err := openRaw(n.t, n.f, newKeyring(n.t, n.f.authority, n.f.authority, n.f.name("b"),
 		time.Now()))
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	n.t.Cleanup(out.Close)
+	n.t.Cleanup(func() { out.Close() })
 	if err := greet(out, helloFrame(incarnation, "m", succeeds)); err != nil {
 		n.t.Fatal(err)
 	}
 	return out
 }
 
-func (n newcomer) say(out outbound, number int) {
+func (n newcomer) say(out *connection, number int) {
 	n.t.Helper()
-	if err := out.Send(mustEncode(n.t, number)); err != nil {
+	if err := out.sendFrame(mustEncode(n.t, number)); err != nil {
 		n.t.Fatal(err)
 	}
 }
 
-func (n newcomer) ended(out outbound, want Evidence) {
+func (n newcomer) ended(out *connection, want Evidence) {
 	n.t.Helper()
-	if _, err := out.Recv(); err == nil || evidenceOf(err) != want {
+	if _, err := out.receiveReply(); err == nil || evidenceOf(err) != want {
 		n.t.Errorf("the stream ended with %v, want %s", err, want)
 	}
 }
@@ -62,24 +62,24 @@ func TestASuccessorIsHeardWhenTheOldStreamHasEnded(t *testing.T) {
 		next := b.open(6, true)
 		b.say(next, 3) // waits until the old one has ended
 		b.say(old, 1)
-		if err := old.Send(askFrame(7, 0)); err != nil {
+		if err := old.sendFrame(askFrame(7, 0)); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, b.a, received("b", 6, 1))
 		asked := nextAs[Asked](t, b.a)
 		b.say(old, 2)
-		if err := old.CloseSend(); err != nil {
+		if err := old.sendFrame(endFrame()); err != nil {
 			t.Fatal(err)
 		}
 		expect(t, b.a, received("b", 6, 2))
 		expect(t, b.a, received("b", 6, 3))
-		if _, err := old.Recv(); !errors.Is(err, io.EOF) {
+		if _, err := old.receiveReply(); !errors.Is(err, io.EOF) {
 			t.Errorf("the old stream ended with %v, want it in order", err)
 		}
 		asked.Answer("c", 0) // to a question of the old stream
-		if answer, err := next.Recv(); err != nil || answer.GetSequence() != 7 ||
-			answer.GetCoordinator() != "c" {
-			t.Errorf("the answer is %v, %v", answer, err)
+		if reply, err := next.receiveReply(); err != nil || reply.GetAnswer().GetSequence() != 7 ||
+			reply.GetAnswer().GetCoordinator() != "c" {
+			t.Errorf("the answer is %v, %v", reply, err)
 		}
 		b.a.Admit(nil)
 		b.ended(next, Rejected)
@@ -173,24 +173,26 @@ func TestValidities(t *testing.T) {
 func TestNothingIsHeardOnAnEndedCertificate(t *testing.T) {
 	ended := validity{time.Now().Add(-time.Hour), time.Now().Add(-time.Second)}
 	h := newHub("a", 1, "", beat, nil)
+	near, far := newPipe(NewNetwork(), "a", "b", time.Minute)
+	c, peer := newConnection(t.Context(), near, near, maxReply), newConnection(t.Context(), far, far,
+		maxReply)
+	c.peer = ended
 	s := &served{
-		hub:       h,
-		from:      "b",
-		certified: ended,
-		ended:     make(chan struct{}),
+		hub:    h,
+		from:   "b",
+		stream: c,
+		ended:  make(chan struct{}),
 	}
 	if over, err := s.take(askFrame(1, 0)); !over || err != nil || !isClosed(s.ended) ||
 		s.reason == nil {
 		t.Errorf("a frame: over %t, error %v, reason %v", over, err, s.reason)
 	}
-	p := newPipe(NewNetwork(), time.Second, "a", "b")
-	p.answers <- parcel[*linkpb.Answer]{content: &linkpb.Answer{Sequence: 1}}
+	c.SetReadDeadline(time.Now().Add(time.Minute))
+	if err := peer.messages.Send(&linkpb.Reply{Reply: &linkpb.Reply_Answer{}}); err != nil {
+		t.Fatal(err)
+	}
 	l := newLink(h, Member{Name: "b"}, nil)
-	err := l.receive(&stream{
-		outbound: clientEnd{p, t.Context()},
-		ctx:      t.Context(),
-		peer:     ended,
-	})
+	err := l.receive(&stream{connection: c, ctx: t.Context()})
 	if err == nil || evidenceOf(err) != Rejected {
 		t.Errorf("an answer: %v, want %s", err, Rejected)
 	}

@@ -1,10 +1,9 @@
 // Package transport carries the messages of elections and leases between the agents of a group.
 //
 // [Links] is the interface that an agent uses. [New] returns the real implementation: mutual TLS
-// 1.3 with one stream per direction, so that links are the FIFO channels that the ring algorithms
-// assume (linkpb has the wire format). A process to which another one has a connection uses that
-// for its own stream, too. [Network] provides an in-memory implementation for tests. Both are the
-// same machine (hub, link, served) over two kinds of wire.
+// 1.3 with one connection for each direction, so that links are the FIFO channels that the ring
+// algorithms assume (linkpb has the wire format). [Network] provides an in-memory implementation for
+// tests. Both are the same machine (hub, link, served) over two kinds of connection.
 //
 // # What is guaranteed
 //
@@ -81,8 +80,7 @@ type Links interface {
 	// that is queued there. It waits until the peers have received that, or ctx ends. A process
 	// that has a link to this one, which has none to it, is not told: its link closes when this
 	// process ends. Afterwards links are neither made nor accepted, and this process's links emit
-	// neither Up nor Down; what other processes send still arrives until Close, and must be received
-	// meanwhile.
+	// neither Up nor Down; what other processes send still arrives until Close.
 	Leave(ctx context.Context)
 
 	// Pace sets the longest pause between two attempts to make a link, which is the heartbeat of

@@ -31,7 +31,6 @@ const (
 	Ended_MALFORMED Ended_Reason = 1 // an invalid frame
 	Ended_UNWANTED  Ended_Reason = 2 // the sender is not admitted, or has a newer incarnation
 	Ended_LEAVING   Ended_Reason = 3 // the receiver has left or is leaving
-	Ended_STOPPING  Ended_Reason = 4 // the receiver stops without notice
 )
 
 // Enum value maps for Ended_Reason.
@@ -41,14 +40,12 @@ var (
 		1: "MALFORMED",
 		2: "UNWANTED",
 		3: "LEAVING",
-		4: "STOPPING",
 	}
 	Ended_Reason_value = map[string]int32{
 		"DONE":      0,
 		"MALFORMED": 1,
 		"UNWANTED":  2,
 		"LEAVING":   3,
-		"STOPPING":  4,
 	}
 )
 
@@ -76,7 +73,7 @@ func (x Ended_Reason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Ended_Reason.Descriptor instead.
 func (Ended_Reason) EnumDescriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{9, 0}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{8, 0}
 }
 
 // Frame is what a process sends on its link. Its certificate identifies the sender; no field names
@@ -88,11 +85,10 @@ type Frame struct {
 	//	*Frame_Hello
 	//	*Frame_Message
 	//	*Frame_Ask
-	//	*Frame_Leaving
 	//	*Frame_LeaseRequest
 	//	*Frame_RosterRequest
+	//	*Frame_Leaving
 	//	*Frame_End
-	//	*Frame_Reply
 	Frame         isFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -162,15 +158,6 @@ func (x *Frame) GetAsk() *Ask {
 	return nil
 }
 
-func (x *Frame) GetLeaving() *Leaving {
-	if x != nil {
-		if x, ok := x.Frame.(*Frame_Leaving); ok {
-			return x.Leaving
-		}
-	}
-	return nil
-}
-
 func (x *Frame) GetLeaseRequest() *LeaseRequest {
 	if x != nil {
 		if x, ok := x.Frame.(*Frame_LeaseRequest); ok {
@@ -189,19 +176,19 @@ func (x *Frame) GetRosterRequest() *RosterRequest {
 	return nil
 }
 
-func (x *Frame) GetEnd() *End {
+func (x *Frame) GetLeaving() *Leaving {
 	if x != nil {
-		if x, ok := x.Frame.(*Frame_End); ok {
-			return x.End
+		if x, ok := x.Frame.(*Frame_Leaving); ok {
+			return x.Leaving
 		}
 	}
 	return nil
 }
 
-func (x *Frame) GetReply() *Reply {
+func (x *Frame) GetEnd() *End {
 	if x != nil {
-		if x, ok := x.Frame.(*Frame_Reply); ok {
-			return x.Reply
+		if x, ok := x.Frame.(*Frame_End); ok {
+			return x.End
 		}
 	}
 	return nil
@@ -223,24 +210,20 @@ type Frame_Ask struct {
 	Ask *Ask `protobuf:"bytes,3,opt,name=ask,proto3,oneof"`
 }
 
-type Frame_Leaving struct {
-	Leaving *Leaving `protobuf:"bytes,4,opt,name=leaving,proto3,oneof"` // the sender is about to end, on purpose
-}
-
 type Frame_LeaseRequest struct {
-	LeaseRequest *LeaseRequest `protobuf:"bytes,5,opt,name=lease_request,json=leaseRequest,proto3,oneof"`
+	LeaseRequest *LeaseRequest `protobuf:"bytes,4,opt,name=lease_request,json=leaseRequest,proto3,oneof"`
 }
 
 type Frame_RosterRequest struct {
-	RosterRequest *RosterRequest `protobuf:"bytes,6,opt,name=roster_request,json=rosterRequest,proto3,oneof"`
+	RosterRequest *RosterRequest `protobuf:"bytes,5,opt,name=roster_request,json=rosterRequest,proto3,oneof"`
+}
+
+type Frame_Leaving struct {
+	Leaving *Leaving `protobuf:"bytes,6,opt,name=leaving,proto3,oneof"` // the sender is about to end, on purpose
 }
 
 type Frame_End struct {
 	End *End `protobuf:"bytes,7,opt,name=end,proto3,oneof"` // nothing follows, in order; the receiver ends the stream
-}
-
-type Frame_Reply struct {
-	Reply *Reply `protobuf:"bytes,8,opt,name=reply,proto3,oneof"` // on the stream of the process that accepted the connection
 }
 
 func (*Frame_Hello) isFrame_Frame() {}
@@ -249,15 +232,13 @@ func (*Frame_Message) isFrame_Frame() {}
 
 func (*Frame_Ask) isFrame_Frame() {}
 
-func (*Frame_Leaving) isFrame_Frame() {}
-
 func (*Frame_LeaseRequest) isFrame_Frame() {}
 
 func (*Frame_RosterRequest) isFrame_Frame() {}
 
-func (*Frame_End) isFrame_Frame() {}
+func (*Frame_Leaving) isFrame_Frame() {}
 
-func (*Frame_Reply) isFrame_Frame() {}
+func (*Frame_End) isFrame_Frame() {}
 
 // Hello opens a link.
 type Hello struct {
@@ -265,9 +246,7 @@ type Hello struct {
 	Incarnation uint64                 `protobuf:"varint,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`       // of the sending process; a newer one replaces older ones
 	StateId     string                 `protobuf:"bytes,2,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"` // identifies its state directory; empty: it has none
 	// the sender will first end its previous stream in order; what it sent there comes first
-	Succeeds bool `protobuf:"varint,3,opt,name=succeeds,proto3" json:"succeeds,omitempty"`
-	// the receiver may have its stream to the sender on the same connection
-	Shares        bool `protobuf:"varint,4,opt,name=shares,proto3" json:"shares,omitempty"`
+	Succeeds      bool `protobuf:"varint,3,opt,name=succeeds,proto3" json:"succeeds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -319,13 +298,6 @@ func (x *Hello) GetStateId() string {
 func (x *Hello) GetSucceeds() bool {
 	if x != nil {
 		return x.Succeeds
-	}
-	return false
-}
-
-func (x *Hello) GetShares() bool {
-	if x != nil {
-		return x.Shares
 	}
 	return false
 }
@@ -605,11 +577,11 @@ type Reply struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Reply:
 	//
-	//	*Reply_Welcome
 	//	*Reply_Accepted
 	//	*Reply_Answer
+	//	*Reply_LeaseResponse
+	//	*Reply_Roster
 	//	*Reply_Ended
-	//	*Reply_Frame
 	Reply         isReply_Reply `protobuf_oneof:"reply"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -652,15 +624,6 @@ func (x *Reply) GetReply() isReply_Reply {
 	return nil
 }
 
-func (x *Reply) GetWelcome() *Welcome {
-	if x != nil {
-		if x, ok := x.Reply.(*Reply_Welcome); ok {
-			return x.Welcome
-		}
-	}
-	return nil
-}
-
 func (x *Reply) GetAccepted() *Accepted {
 	if x != nil {
 		if x, ok := x.Reply.(*Reply_Accepted); ok {
@@ -679,6 +642,24 @@ func (x *Reply) GetAnswer() *Answer {
 	return nil
 }
 
+func (x *Reply) GetLeaseResponse() *LeaseResponse {
+	if x != nil {
+		if x, ok := x.Reply.(*Reply_LeaseResponse); ok {
+			return x.LeaseResponse
+		}
+	}
+	return nil
+}
+
+func (x *Reply) GetRoster() []byte {
+	if x != nil {
+		if x, ok := x.Reply.(*Reply_Roster); ok {
+			return x.Roster
+		}
+	}
+	return nil
+}
+
 func (x *Reply) GetEnded() *Ended {
 	if x != nil {
 		if x, ok := x.Reply.(*Reply_Ended); ok {
@@ -688,85 +669,39 @@ func (x *Reply) GetEnded() *Ended {
 	return nil
 }
 
-func (x *Reply) GetFrame() *Frame {
-	if x != nil {
-		if x, ok := x.Reply.(*Reply_Frame); ok {
-			return x.Frame
-		}
-	}
-	return nil
-}
-
 type isReply_Reply interface {
 	isReply_Reply()
 }
 
-type Reply_Welcome struct {
-	Welcome *Welcome `protobuf:"bytes,1,opt,name=welcome,proto3,oneof"` // the first: the certificate is accepted
-}
-
 type Reply_Accepted struct {
-	Accepted *Accepted `protobuf:"bytes,2,opt,name=accepted,proto3,oneof"` // the Hello is accepted
+	Accepted *Accepted `protobuf:"bytes,1,opt,name=accepted,proto3,oneof"` // the first: the certificate is accepted; the second: the Hello is
 }
 
 type Reply_Answer struct {
-	Answer *Answer `protobuf:"bytes,3,opt,name=answer,proto3,oneof"`
+	Answer *Answer `protobuf:"bytes,2,opt,name=answer,proto3,oneof"`
+}
+
+type Reply_LeaseResponse struct {
+	LeaseResponse *LeaseResponse `protobuf:"bytes,3,opt,name=lease_response,json=leaseResponse,proto3,oneof"`
+}
+
+type Reply_Roster struct {
+	Roster []byte `protobuf:"bytes,4,opt,name=roster,proto3,oneof"` // as the manager signed it: podesta.roster.v1.SignedRoster
 }
 
 type Reply_Ended struct {
-	// the stream is over; what its sender sends before it knows is dropped; it may say Hello again
-	Ended *Ended `protobuf:"bytes,4,opt,name=ended,proto3,oneof"`
+	Ended *Ended `protobuf:"bytes,5,opt,name=ended,proto3,oneof"` // nothing follows
 }
-
-type Reply_Frame struct {
-	Frame *Frame `protobuf:"bytes,5,opt,name=frame,proto3,oneof"` // on the stream of the process that accepted the connection
-}
-
-func (*Reply_Welcome) isReply_Reply() {}
 
 func (*Reply_Accepted) isReply_Reply() {}
 
 func (*Reply_Answer) isReply_Reply() {}
 
+func (*Reply_LeaseResponse) isReply_Reply() {}
+
+func (*Reply_Roster) isReply_Reply() {}
+
 func (*Reply_Ended) isReply_Reply() {}
-
-func (*Reply_Frame) isReply_Reply() {}
-
-type Welcome struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Welcome) Reset() {
-	*x = Welcome{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[7]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Welcome) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Welcome) ProtoMessage() {}
-
-func (x *Welcome) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[7]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Welcome.ProtoReflect.Descriptor instead.
-func (*Welcome) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{7}
-}
 
 type Accepted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -776,7 +711,7 @@ type Accepted struct {
 
 func (x *Accepted) Reset() {
 	*x = Accepted{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -788,7 +723,7 @@ func (x *Accepted) String() string {
 func (*Accepted) ProtoMessage() {}
 
 func (x *Accepted) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -801,7 +736,7 @@ func (x *Accepted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Accepted.ProtoReflect.Descriptor instead.
 func (*Accepted) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{8}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{7}
 }
 
 // Ended says why the receiver of a stream ends it.
@@ -815,7 +750,7 @@ type Ended struct {
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -827,7 +762,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -840,7 +775,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{9}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Ended) GetReason() Ended_Reason {
@@ -857,22 +792,19 @@ func (x *Ended) GetText() string {
 	return ""
 }
 
-// Answer is the answer to the Ask with the same sequence or, if it has a response or a roster, to a
-// lease request or a roster request.
+// Answer is the answer to the Ask with the same sequence.
 type Answer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Sequence      uint64                 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	Coordinator   string                 `protobuf:"bytes,2,opt,name=coordinator,proto3" json:"coordinator,omitempty"` // whom the answering process follows; empty while it elects
-	LeaseResponse *LeaseResponse         `protobuf:"bytes,3,opt,name=lease_response,json=leaseResponse,proto3" json:"lease_response,omitempty"`
-	Generation    int64                  `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"` // to an Ask: of the roster that the answering process uses
-	Roster        []byte                 `protobuf:"bytes,5,opt,name=roster,proto3" json:"roster,omitempty"`          // as the manager signed it: podesta.roster.v1.SignedRoster
+	Generation    int64                  `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`  // of the roster that the answering process uses
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[10]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -884,7 +816,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[10]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -897,7 +829,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{10}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Answer) GetSequence() uint64 {
@@ -914,25 +846,11 @@ func (x *Answer) GetCoordinator() string {
 	return ""
 }
 
-func (x *Answer) GetLeaseResponse() *LeaseResponse {
-	if x != nil {
-		return x.LeaseResponse
-	}
-	return nil
-}
-
 func (x *Answer) GetGeneration() int64 {
 	if x != nil {
 		return x.Generation
 	}
 	return 0
-}
-
-func (x *Answer) GetRoster() []byte {
-	if x != nil {
-		return x.Roster
-	}
-	return nil
 }
 
 type Leaving struct {
@@ -943,7 +861,7 @@ type Leaving struct {
 
 func (x *Leaving) Reset() {
 	*x = Leaving{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[11]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -955,7 +873,7 @@ func (x *Leaving) String() string {
 func (*Leaving) ProtoMessage() {}
 
 func (x *Leaving) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[11]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -968,7 +886,7 @@ func (x *Leaving) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leaving.ProtoReflect.Descriptor instead.
 func (*Leaving) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{11}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{10}
 }
 
 type End struct {
@@ -979,7 +897,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[12]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -991,7 +909,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[12]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1004,7 +922,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{12}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{11}
 }
 
 // RosterRequest asks for the roster that the receiver uses, because it is newer than the sender's.
@@ -1016,7 +934,7 @@ type RosterRequest struct {
 
 func (x *RosterRequest) Reset() {
 	*x = RosterRequest{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[13]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1028,7 +946,7 @@ func (x *RosterRequest) String() string {
 func (*RosterRequest) ProtoMessage() {}
 
 func (x *RosterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[13]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1041,7 +959,7 @@ func (x *RosterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RosterRequest.ProtoReflect.Descriptor instead.
 func (*RosterRequest) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{13}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{12}
 }
 
 // LeaseRequest is a message about the sender's lease (lease.Request). Receivers ignore kinds that
@@ -1061,7 +979,7 @@ type LeaseRequest struct {
 
 func (x *LeaseRequest) Reset() {
 	*x = LeaseRequest{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[14]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1073,7 +991,7 @@ func (x *LeaseRequest) String() string {
 func (*LeaseRequest) ProtoMessage() {}
 
 func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[14]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1086,7 +1004,7 @@ func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseRequest.ProtoReflect.Descriptor instead.
 func (*LeaseRequest) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{14}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *LeaseRequest) GetKind() string {
@@ -1162,7 +1080,7 @@ type LeaseResponse struct {
 
 func (x *LeaseResponse) Reset() {
 	*x = LeaseResponse{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[15]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1174,7 +1092,7 @@ func (x *LeaseResponse) String() string {
 func (*LeaseResponse) ProtoMessage() {}
 
 func (x *LeaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[15]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1187,7 +1105,7 @@ func (x *LeaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseResponse.ProtoReflect.Descriptor instead.
 func (*LeaseResponse) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{15}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LeaseResponse) GetKind() string {
@@ -1285,22 +1203,20 @@ var File_internal_transport_linkpb_link_proto protoreflect.FileDescriptor
 
 const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\n" +
-	"$internal/transport/linkpb/link.proto\x12\x0fpodesta.link.v1\"\xbf\x03\n" +
+	"$internal/transport/linkpb/link.proto\x12\x0fpodesta.link.v1\"\x8f\x03\n" +
 	"\x05Frame\x12.\n" +
 	"\x05hello\x18\x01 \x01(\v2\x16.podesta.link.v1.HelloH\x00R\x05hello\x124\n" +
 	"\amessage\x18\x02 \x01(\v2\x18.podesta.link.v1.MessageH\x00R\amessage\x12(\n" +
-	"\x03ask\x18\x03 \x01(\v2\x14.podesta.link.v1.AskH\x00R\x03ask\x124\n" +
-	"\aleaving\x18\x04 \x01(\v2\x18.podesta.link.v1.LeavingH\x00R\aleaving\x12D\n" +
-	"\rlease_request\x18\x05 \x01(\v2\x1d.podesta.link.v1.LeaseRequestH\x00R\fleaseRequest\x12G\n" +
-	"\x0eroster_request\x18\x06 \x01(\v2\x1e.podesta.link.v1.RosterRequestH\x00R\rrosterRequest\x12(\n" +
-	"\x03end\x18\a \x01(\v2\x14.podesta.link.v1.EndH\x00R\x03end\x12.\n" +
-	"\x05reply\x18\b \x01(\v2\x16.podesta.link.v1.ReplyH\x00R\x05replyB\a\n" +
-	"\x05frame\"x\n" +
+	"\x03ask\x18\x03 \x01(\v2\x14.podesta.link.v1.AskH\x00R\x03ask\x12D\n" +
+	"\rlease_request\x18\x04 \x01(\v2\x1d.podesta.link.v1.LeaseRequestH\x00R\fleaseRequest\x12G\n" +
+	"\x0eroster_request\x18\x05 \x01(\v2\x1e.podesta.link.v1.RosterRequestH\x00R\rrosterRequest\x124\n" +
+	"\aleaving\x18\x06 \x01(\v2\x18.podesta.link.v1.LeavingH\x00R\aleaving\x12(\n" +
+	"\x03end\x18\a \x01(\v2\x14.podesta.link.v1.EndH\x00R\x03endB\a\n" +
+	"\x05frame\"`\n" +
 	"\x05Hello\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x19\n" +
 	"\bstate_id\x18\x02 \x01(\tR\astateId\x12\x1a\n" +
-	"\bsucceeds\x18\x03 \x01(\bR\bsucceeds\x12\x16\n" +
-	"\x06shares\x18\x04 \x01(\bR\x06shares\"\xfe\x01\n" +
+	"\bsucceeds\x18\x03 \x01(\bR\bsucceeds\"\xfe\x01\n" +
 	"\aMessage\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x125\n" +
@@ -1321,34 +1237,30 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x03R\n" +
-	"generation\"\x92\x02\n" +
-	"\x05Reply\x124\n" +
-	"\awelcome\x18\x01 \x01(\v2\x18.podesta.link.v1.WelcomeH\x00R\awelcome\x127\n" +
-	"\baccepted\x18\x02 \x01(\v2\x19.podesta.link.v1.AcceptedH\x00R\baccepted\x121\n" +
-	"\x06answer\x18\x03 \x01(\v2\x17.podesta.link.v1.AnswerH\x00R\x06answer\x12.\n" +
-	"\x05ended\x18\x04 \x01(\v2\x16.podesta.link.v1.EndedH\x00R\x05ended\x12.\n" +
-	"\x05frame\x18\x05 \x01(\v2\x16.podesta.link.v1.FrameH\x00R\x05frameB\a\n" +
-	"\x05reply\"\t\n" +
-	"\aWelcome\"\n" +
+	"generation\"\x8f\x02\n" +
+	"\x05Reply\x127\n" +
+	"\baccepted\x18\x01 \x01(\v2\x19.podesta.link.v1.AcceptedH\x00R\baccepted\x121\n" +
+	"\x06answer\x18\x02 \x01(\v2\x17.podesta.link.v1.AnswerH\x00R\x06answer\x12G\n" +
+	"\x0elease_response\x18\x03 \x01(\v2\x1e.podesta.link.v1.LeaseResponseH\x00R\rleaseResponse\x12\x18\n" +
+	"\x06roster\x18\x04 \x01(\fH\x00R\x06roster\x12.\n" +
+	"\x05ended\x18\x05 \x01(\v2\x16.podesta.link.v1.EndedH\x00R\x05endedB\a\n" +
+	"\x05reply\"\n" +
 	"\n" +
-	"\bAccepted\"\x9e\x01\n" +
+	"\bAccepted\"\x90\x01\n" +
 	"\x05Ended\x125\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1d.podesta.link.v1.Ended.ReasonR\x06reason\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"J\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"<\n" +
 	"\x06Reason\x12\b\n" +
 	"\x04DONE\x10\x00\x12\r\n" +
 	"\tMALFORMED\x10\x01\x12\f\n" +
 	"\bUNWANTED\x10\x02\x12\v\n" +
-	"\aLEAVING\x10\x03\x12\f\n" +
-	"\bSTOPPING\x10\x04\"\xc5\x01\n" +
+	"\aLEAVING\x10\x03\"f\n" +
 	"\x06Answer\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12 \n" +
-	"\vcoordinator\x18\x02 \x01(\tR\vcoordinator\x12E\n" +
-	"\x0elease_response\x18\x03 \x01(\v2\x1e.podesta.link.v1.LeaseResponseR\rleaseResponse\x12\x1e\n" +
+	"\vcoordinator\x18\x02 \x01(\tR\vcoordinator\x12\x1e\n" +
 	"\n" +
-	"generation\x18\x04 \x01(\x03R\n" +
-	"generation\x12\x16\n" +
-	"\x06roster\x18\x05 \x01(\fR\x06roster\"\t\n" +
+	"generation\x18\x03 \x01(\x03R\n" +
+	"generation\"\t\n" +
 	"\aLeaving\"\x05\n" +
 	"\x03End\"\x0f\n" +
 	"\rRosterRequest\"\xde\x01\n" +
@@ -1391,7 +1303,7 @@ func file_internal_transport_linkpb_link_proto_rawDescGZIP() []byte {
 }
 
 var file_internal_transport_linkpb_link_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_internal_transport_linkpb_link_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_internal_transport_linkpb_link_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_internal_transport_linkpb_link_proto_goTypes = []any{
 	(Ended_Reason)(0),     // 0: podesta.link.v1.Ended.Reason
 	(*Frame)(nil),         // 1: podesta.link.v1.Frame
@@ -1401,39 +1313,35 @@ var file_internal_transport_linkpb_link_proto_goTypes = []any{
 	(*Entry)(nil),         // 5: podesta.link.v1.Entry
 	(*Ask)(nil),           // 6: podesta.link.v1.Ask
 	(*Reply)(nil),         // 7: podesta.link.v1.Reply
-	(*Welcome)(nil),       // 8: podesta.link.v1.Welcome
-	(*Accepted)(nil),      // 9: podesta.link.v1.Accepted
-	(*Ended)(nil),         // 10: podesta.link.v1.Ended
-	(*Answer)(nil),        // 11: podesta.link.v1.Answer
-	(*Leaving)(nil),       // 12: podesta.link.v1.Leaving
-	(*End)(nil),           // 13: podesta.link.v1.End
-	(*RosterRequest)(nil), // 14: podesta.link.v1.RosterRequest
-	(*LeaseRequest)(nil),  // 15: podesta.link.v1.LeaseRequest
-	(*LeaseResponse)(nil), // 16: podesta.link.v1.LeaseResponse
+	(*Accepted)(nil),      // 8: podesta.link.v1.Accepted
+	(*Ended)(nil),         // 9: podesta.link.v1.Ended
+	(*Answer)(nil),        // 10: podesta.link.v1.Answer
+	(*Leaving)(nil),       // 11: podesta.link.v1.Leaving
+	(*End)(nil),           // 12: podesta.link.v1.End
+	(*RosterRequest)(nil), // 13: podesta.link.v1.RosterRequest
+	(*LeaseRequest)(nil),  // 14: podesta.link.v1.LeaseRequest
+	(*LeaseResponse)(nil), // 15: podesta.link.v1.LeaseResponse
 }
 var file_internal_transport_linkpb_link_proto_depIdxs = []int32{
 	2,  // 0: podesta.link.v1.Frame.hello:type_name -> podesta.link.v1.Hello
 	3,  // 1: podesta.link.v1.Frame.message:type_name -> podesta.link.v1.Message
 	6,  // 2: podesta.link.v1.Frame.ask:type_name -> podesta.link.v1.Ask
-	12, // 3: podesta.link.v1.Frame.leaving:type_name -> podesta.link.v1.Leaving
-	15, // 4: podesta.link.v1.Frame.lease_request:type_name -> podesta.link.v1.LeaseRequest
-	14, // 5: podesta.link.v1.Frame.roster_request:type_name -> podesta.link.v1.RosterRequest
-	13, // 6: podesta.link.v1.Frame.end:type_name -> podesta.link.v1.End
-	7,  // 7: podesta.link.v1.Frame.reply:type_name -> podesta.link.v1.Reply
-	4,  // 8: podesta.link.v1.Message.election:type_name -> podesta.link.v1.Election
-	5,  // 9: podesta.link.v1.Message.table:type_name -> podesta.link.v1.Entry
-	8,  // 10: podesta.link.v1.Reply.welcome:type_name -> podesta.link.v1.Welcome
-	9,  // 11: podesta.link.v1.Reply.accepted:type_name -> podesta.link.v1.Accepted
-	11, // 12: podesta.link.v1.Reply.answer:type_name -> podesta.link.v1.Answer
-	10, // 13: podesta.link.v1.Reply.ended:type_name -> podesta.link.v1.Ended
-	1,  // 14: podesta.link.v1.Reply.frame:type_name -> podesta.link.v1.Frame
-	0,  // 15: podesta.link.v1.Ended.reason:type_name -> podesta.link.v1.Ended.Reason
-	16, // 16: podesta.link.v1.Answer.lease_response:type_name -> podesta.link.v1.LeaseResponse
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	14, // 3: podesta.link.v1.Frame.lease_request:type_name -> podesta.link.v1.LeaseRequest
+	13, // 4: podesta.link.v1.Frame.roster_request:type_name -> podesta.link.v1.RosterRequest
+	11, // 5: podesta.link.v1.Frame.leaving:type_name -> podesta.link.v1.Leaving
+	12, // 6: podesta.link.v1.Frame.end:type_name -> podesta.link.v1.End
+	4,  // 7: podesta.link.v1.Message.election:type_name -> podesta.link.v1.Election
+	5,  // 8: podesta.link.v1.Message.table:type_name -> podesta.link.v1.Entry
+	8,  // 9: podesta.link.v1.Reply.accepted:type_name -> podesta.link.v1.Accepted
+	10, // 10: podesta.link.v1.Reply.answer:type_name -> podesta.link.v1.Answer
+	15, // 11: podesta.link.v1.Reply.lease_response:type_name -> podesta.link.v1.LeaseResponse
+	9,  // 12: podesta.link.v1.Reply.ended:type_name -> podesta.link.v1.Ended
+	0,  // 13: podesta.link.v1.Ended.reason:type_name -> podesta.link.v1.Ended.Reason
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_internal_transport_linkpb_link_proto_init() }
@@ -1445,18 +1353,17 @@ func file_internal_transport_linkpb_link_proto_init() {
 		(*Frame_Hello)(nil),
 		(*Frame_Message)(nil),
 		(*Frame_Ask)(nil),
-		(*Frame_Leaving)(nil),
 		(*Frame_LeaseRequest)(nil),
 		(*Frame_RosterRequest)(nil),
+		(*Frame_Leaving)(nil),
 		(*Frame_End)(nil),
-		(*Frame_Reply)(nil),
 	}
 	file_internal_transport_linkpb_link_proto_msgTypes[6].OneofWrappers = []any{
-		(*Reply_Welcome)(nil),
 		(*Reply_Accepted)(nil),
 		(*Reply_Answer)(nil),
+		(*Reply_LeaseResponse)(nil),
+		(*Reply_Roster)(nil),
 		(*Reply_Ended)(nil),
-		(*Reply_Frame)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1464,7 +1371,7 @@ func file_internal_transport_linkpb_link_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_transport_linkpb_link_proto_rawDesc), len(file_internal_transport_linkpb_link_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   16,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
