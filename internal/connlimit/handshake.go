@@ -3,6 +3,7 @@ package connlimit
 import (
 	"bufio"
 	"net"
+	"sync"
 )
 
 // HelloBytes is how much a client of TLS may send before the server answers it, with another hello
@@ -19,9 +20,13 @@ const handshakesAtOnce = 4
 // Handshakes are the turns in which a server computes them. One that the server has answered does
 // not wait behind those that it has not: when many come back, it would take longer than it may, and
 // what was computed for it would have been computed for nothing.
+//
+// Addresses come by turns. However many handshakes an address begins, another address waits for one
+// of it and no more. So a flood from a few addresses keeps no other address waiting for longer than
+// it may, even if the server gets little of the CPU.
 type Handshakes struct {
-	unanswered chan struct{}
-	answered   chan struct{}
+	unanswered *line
+	answered   *line
 }
 
 // NewHandshakes returns turns of which none is taken.
@@ -29,8 +34,67 @@ func NewHandshakes() Handshakes { return newHandshakes(handshakesAtOnce) }
 
 func newHandshakes(ofEach int) Handshakes {
 	return Handshakes{
-		unanswered: make(chan struct{}, ofEach),
-		answered:   make(chan struct{}, ofEach),
+		unanswered: newLine(ofEach),
+		answered:   newLine(ofEach),
+	}
+}
+
+// line is where handshakes of one kind wait for their turns.
+type line struct {
+	taken chan struct{} // has an element for each turn that is taken
+
+	mu        sync.Mutex
+	addresses map[string]*inLine // those of which some wait
+}
+
+// inLine is an address of which some wait. One of them is in line among the other addresses'.
+type inLine struct {
+	waiting int
+	first   chan struct{}
+}
+
+func newLine(atOnce int) *line {
+	return &line{taken: make(chan struct{}, atOnce), addresses: map[string]*inLine{}}
+}
+
+// take waits for a turn. It returns false if cancelled is closed before.
+func (l *line) take(address string, cancelled <-chan struct{}) bool {
+	of := l.enter(address)
+	defer l.leave(address)
+	select {
+	case of.first <- struct{}{}:
+	case <-cancelled:
+		return false
+	}
+	defer func() { <-of.first }()
+	select {
+	case l.taken <- struct{}{}:
+		return true
+	case <-cancelled:
+		return false
+	}
+}
+
+func (l *line) give() { <-l.taken }
+
+func (l *line) enter(address string) *inLine {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.addresses[address]
+	if of == nil {
+		of = &inLine{first: make(chan struct{}, 1)}
+		l.addresses[address] = of
+	}
+	of.waiting++
+	return of
+}
+
+func (l *line) leave(address string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	of := l.addresses[address]
+	if of.waiting--; of.waiting == 0 {
+		delete(l.addresses, address)
 	}
 }
 
@@ -39,6 +103,7 @@ func (h Handshakes) Begin(raw net.Conn, cancelled <-chan struct{}) *Handshake {
 	return &Handshake{
 		Conn:      raw,
 		turns:     h,
+		address:   AddressOf(raw.RemoteAddr()),
 		cancelled: cancelled,
 		ahead:     bufio.NewReaderSize(raw, HelloBytes),
 	}
@@ -50,10 +115,11 @@ func (h Handshakes) Begin(raw net.Conn, cancelled <-chan struct{}) *Handshake {
 type Handshake struct {
 	net.Conn
 	turns     Handshakes
+	address   string
 	cancelled <-chan struct{}
 	ahead     *bufio.Reader // nil: the handshake is over, and all that was read ahead has been read
 	answered  bool
-	turn      chan struct{} // that it has; nil: none
+	turn      *line // whose turn it has; nil: none
 	over      bool
 }
 
@@ -73,13 +139,11 @@ func (h *Handshake) Read(p []byte) (int, error) {
 	if h.answered {
 		turn = h.turns.answered
 	}
-	select {
-	case turn <- struct{}{}:
-		h.turn = turn
-		return h.ahead.Read(p)
-	case <-h.cancelled:
+	if !turn.take(h.address, h.cancelled) {
 		return 0, net.ErrClosed
 	}
+	h.turn = turn
+	return h.ahead.Read(p)
 }
 
 // Write counts as an answer, also where it asks for another hello.
@@ -98,7 +162,7 @@ func (h *Handshake) End() {
 
 func (h *Handshake) yield() {
 	if h.turn != nil {
-		<-h.turn
+		h.turn.give()
 		h.turn = nil
 	}
 }

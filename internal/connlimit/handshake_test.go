@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -36,7 +37,7 @@ func TestHandshakesTakeTurns(t *testing.T) {
 				must(t, <-two)
 				second.End()
 				must(t, <-second.hears())
-				if len(q.turns.unanswered)+len(q.turns.answered) != 1 {
+				if len(q.turns.unanswered.taken)+len(q.turns.answered.taken) != 1 {
 					t.Error("a connection takes a turn after its handshake, or keeps that of the handshake")
 				}
 			})
@@ -62,8 +63,8 @@ func TestEachHalfOfAHandshakeHasItsTurn(t *testing.T) {
 		must(t, stranger.SetTrust(bundle))
 		server := tls.Server(h, manager.RosterServer())
 		client := tls.Client(h.peer, stranger.RosterClient())
-		q.turns.unanswered <- struct{}{}
-		q.turns.answered <- struct{}{}
+		q.waitsFor(q.turns.unanswered, "stranger")
+		q.waitsFor(q.turns.answered, "stranger")
 		shaken, said := make(chan error, 1), make(chan error, 1)
 		go func() { shaken <- server.Handshake() }()
 		go func() {
@@ -74,8 +75,8 @@ func TestEachHalfOfAHandshakeHasItsTurn(t *testing.T) {
 		if h.answered {
 			t.Fatal("its hello was computed out of turn")
 		}
-		another := q.waitsFor(q.turns.unanswered)
-		<-q.turns.unanswered
+		another := q.waitsFor(q.turns.unanswered, "stranger")
+		q.turns.unanswered.give()
 		synctest.Wait()
 		if !h.answered || len(another) != 1 {
 			t.Fatal("its hello waits for another turn, or keeps its own")
@@ -83,10 +84,10 @@ func TestEachHalfOfAHandshakeHasItsTurn(t *testing.T) {
 		if len(shaken) != 0 {
 			t.Fatal("the rest was computed out of turn")
 		}
-		<-q.turns.answered
+		q.turns.answered.give()
 		must(t, <-shaken)
 		h.End()
-		if len(q.turns.answered) != 0 {
+		if len(q.turns.answered.taken) != 0 {
 			t.Error("a turn is kept")
 		}
 		heard := make([]byte, 1)
@@ -95,6 +96,35 @@ func TestEachHalfOfAHandshakeHasItsTurn(t *testing.T) {
 		must(t, <-said)
 		if string(heard) != "x" {
 			t.Errorf("heard %q", heard)
+		}
+	})
+}
+
+// Hundreds of a few addresses wait for turns, and the server gets so little of the CPU that they
+// would wait for longer than a handshake may last. One of another address waits for a few.
+func TestAddressesComeByTurns(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		turns := q.turns.unanswered
+		var flood []<-chan struct{}
+		for i := range 400 {
+			flood = append(flood, q.waitsFor(turns, fmt.Sprint("flood ", i%4)))
+		}
+		honest := q.waitsFor(turns, "honest")
+		for given := 0; len(honest) == 0; given++ {
+			if given > 4 {
+				t.Fatalf("it has no turn after %d", given)
+			}
+			turns.give()
+			synctest.Wait()
+		}
+		q.cancel()
+		synctest.Wait()
+		if n := len(turns.addresses); n != 0 {
+			t.Errorf("%d addresses of which none waits are remembered", n)
+		}
+		if len(flood[0]) != 1 {
+			t.Error("the first of all had no turn")
 		}
 	})
 }
@@ -160,13 +190,11 @@ func newQueue(t *testing.T) *queue {
 }
 
 // waitsFor waits for a turn, and keeps it. The channel has something once it has it.
-func (q *queue) waitsFor(turn chan struct{}) <-chan struct{} {
+func (q *queue) waitsFor(turn *line, address string) <-chan struct{} {
 	has := make(chan struct{}, 1)
 	go func() {
-		select {
-		case turn <- struct{}{}:
+		if turn.take(address, q.cancelled) {
 			has <- struct{}{}
-		case <-q.cancelled:
 		}
 	}()
 	synctest.Wait()
