@@ -4,26 +4,18 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/test/flood"
-	"github.com/podesta-dev/podesta/test/port"
 )
 
 func TestMain(m *testing.M) {
@@ -74,125 +66,6 @@ func TestBadFlagsSayWhatToDo(t *testing.T) {
 		if err := run(c.args); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("agent %s: got %v, want %q", strings.Join(c.args, " "), err, c.want)
 		}
-	}
-}
-
-// Outside Kubernetes: `agent keys`, then two agents with --roster, over real TLS links; one ends,
-// the other takes over.
-func TestWithoutAManager(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "roster.json")
-	links := []string{port.Of(t), port.Of(t)}
-	text := fmt.Sprintf(
-		`{"group": "g", "processes": [
-			{"name": "a", "address": %q, "priority": 1},
-			{"name": "b", "address": %q, "priority": 2}]}`,
-		links[0],
-		links[1],
-	)
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 { // the second run keeps the CA
-		if err := run([]string{"keys", "--roster", file, "--out", dir}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	apps := []string{port.Of(t), port.Of(t)}
-	stops, done := make([]context.CancelFunc, 2), make([]chan error, 2)
-	for i, name := range []string{"a", "b"} {
-		o, err := parse(
-			[]string{
-				"--roster",
-				file,
-				"--certificate",
-				filepath.Join(dir, name+".crt"),
-				"--key",
-				filepath.Join(dir, name+".key"),
-				"--trust-file",
-				filepath.Join(dir, "ca.crt"),
-				"--state-dir",
-				filepath.Join(dir, "state-"+name),
-				"--listen",
-				links[i],
-				"--app-address",
-				apps[i],
-				"--status-address",
-				"127.0.0.1:0",
-			},
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		stops[i], done[i] = stop, make(chan error, 1)
-		go func() { done[i] <- serves(t, ctx, o) }()
-	}
-	coordinators := follow(t, apps[0])
-	awaitName(t, coordinators, "b")
-	stops[1]()
-	awaitName(t, coordinators, "a")
-	stops[0]()
-	for i := range done {
-		if err := <-done[i]; err != nil {
-			t.Errorf("agent %d: %v", i, err)
-		}
-	}
-}
-
-// Connections from one address to the status port do not lock out probes from other addresses, also
-// while the agent waits for a roster.
-func TestStatusPortIsBounded(t *testing.T) {
-	address := port.Of(t)
-	o, err := parse(
-		[]string{"--manager", "127.0.0.1:9", "--state-dir", t.TempDir(), "--listen", "127.0.0.1:0",
-			"--app-address", "127.0.0.1:0", "--status-address", address},
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- serve(ctx, o, logger(t)) }()
-	ready := func() error {
-		response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(
-			"http://" + address + "/readyz",
-		)
-		if err == nil {
-			err = response.Body.Close()
-		}
-		return err
-	}
-	for begun := time.Now(); ready() != nil; {
-		if time.Since(begun) > patience {
-			t.Fatal("it never listens")
-		}
-	}
-	elsewhere := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
-	for i := range connlimit.StrangersOfAddress + 1 {
-		conn, err := elsewhere.DialContext(t.Context(), "tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		if i < connlimit.StrangersOfAddress {
-			continue
-		}
-		// an accepted connection that stays silent is closed after five seconds
-		if err := conn.SetReadDeadline(time.Now().Add(4 * time.Second)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) &&
-			!errors.Is(err, syscall.ECONNRESET) {
-			t.Errorf("one connection too many: %v, want it to be closed", err)
-		}
-	}
-	if err := ready(); err != nil {
-		t.Errorf("a probe from another address: %v", err)
-	}
-	stop()
-	if err := <-done; err != nil {
-		t.Error(err)
 	}
 }
 

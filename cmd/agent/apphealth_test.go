@@ -46,29 +46,7 @@ func TestRosterHasTheAppProbed(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 2)
 	for i, name := range []string{"a", "b"} {
-		o, err := parse(
-			[]string{
-				"--roster",
-				file,
-				"--certificate",
-				filepath.Join(dir, name+".crt"),
-				"--key",
-				filepath.Join(dir, name+".key"),
-				"--trust-file",
-				filepath.Join(dir, "ca.crt"),
-				"--state-dir",
-				filepath.Join(dir, "state-"+name),
-				"--listen",
-				links[i],
-				"--app-address",
-				apps[i],
-				"--status-address",
-				"127.0.0.1:0",
-			},
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := optionsOf(t, dir, file, name, filepath.Join(dir, "state-"+name), links[i], apps[i])
 		go func() {
 			done <- serves(t, ctx, o)
 			stop() // or the test would wait for it

@@ -64,12 +64,7 @@ func untilItFollows(t *testing.T, limit string) (lines []string) {
 	if err := run([]string{"keys", "--roster", at("roster.json"), "--out", root}); err != nil {
 		t.Fatal(err)
 	}
-	o, err := parse([]string{"--roster", at("roster.json"), "--certificate", at("b.crt"), "--key", at("b.key"),
-		"--trust-file", at("ca.crt"), "--state-dir", at("state"), "--listen", links[1],
-		"--app-address", "127.0.0.1:0", "--status-address", "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := optionsOf(t, root, at("roster.json"), "b", at("state"), links[1], "127.0.0.1:0")
 	dir, err := statedir.Open(o.stateDir, time.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/identity"
-	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/statedir"
 	"github.com/podesta-dev/podesta/test/port"
@@ -130,26 +129,6 @@ func TestTheRosterOfAnotherGroupIsNotUsed(t *testing.T) {
 	s.saved.Roster = &same
 	if r, err := s.firstRoster(t.Context(), nil, client); err != nil || r != &same {
 		t.Errorf("it begins with %+v, %v; want the one that it has kept", r, err)
-	}
-}
-
-// An agent may also hear that its pod has moved while its group still lists it: when it renews.
-func TestAnAgentLeavesItsGroup(t *testing.T) {
-	dir, err := statedir.Open(t.TempDir(), time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dir.Close()
-	kept := guardedRoster("scheduler", dir.ID)
-	promised := lease.State{Group: kept.GroupUID, Generation: 1, Voted: true, Highest: 7}
-	if err := dir.Save(promised, &kept); err != nil {
-		t.Fatal(err)
-	}
-	if err := (&sidecar{dir: dir}).leaveGroup(); err != nil {
-		t.Fatal(err)
-	}
-	if saved, err := dir.Load(); err != nil || saved.Roster != nil || saved.Lease != promised {
-		t.Errorf("the next start finds %+v, %v; want what was promised, and no roster", saved, err)
 	}
 }
 

@@ -150,13 +150,3 @@ func TestAccountsAreBounded(t *testing.T) {
 		t.Errorf("the longest answer, %d bytes, is not read: %v", len(said), err)
 	}
 }
-
-// A loop that stands still keeps nobody from the accounts of elections that have ended.
-func TestAccountsOfAStuckLoop(t *testing.T) {
-	told := NewAccounts()
-	defer told.run("p1", 1)()
-	told.add(&node.Account{Number: 1}, time.Now())
-	if said := fetch(t, told); !strings.Contains(said, `"number":1`) {
-		t.Errorf("it answers %s", said)
-	}
-}

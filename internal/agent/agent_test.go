@@ -239,12 +239,6 @@ func forAll(t *testing.T, story func(t *testing.T, algorithm string)) {
 	}
 }
 
-func TestColdStartElectsTheHighest(t *testing.T) {
-	forAll(t, func(t *testing.T, algorithm string) {
-		newGroup(t, algorithm, 20).agree("p20")
-	})
-}
-
 // SIGKILL: links closed by the kernel are evidence at once, so nobody waits for T.
 func TestKilledCoordinatorIsReplacedBeforeT(t *testing.T) {
 	forAll(t, func(t *testing.T, algorithm string) {
@@ -262,19 +256,6 @@ func TestKilledCoordinatorIsReplacedBeforeT(t *testing.T) {
 		}
 		g.boot("p5")
 		g.agree("p5")
-	})
-}
-
-// The runner-up dies together with the coordinator: B4, R3.
-func TestTwoDieAtOnce(t *testing.T) {
-	forAll(t, func(t *testing.T, algorithm string) {
-		g := newGroup(t, algorithm, 5)
-		g.agree("p5")
-		g.network.Kill("p5")
-		g.network.Kill("p4")
-		g.kill("p5")
-		g.kill("p4")
-		g.agree("p3")
 	})
 }
 
@@ -350,38 +331,6 @@ func TestAlgorithmIsEditedOnALiveGroup(t *testing.T) {
 	})
 }
 
-func TestPrioritiesAreEditedOnALiveGroup(t *testing.T) {
-	forAll(t, func(t *testing.T, algorithm string) {
-		g := newGroup(t, algorithm, 4)
-		g.agree("p4")
-		g.edit(func(r *roster.Roster) { r.Processes[0].Priority = 100 })
-		g.agree("p1")
-		g.edit(func(r *roster.Roster) { r.Processes[0].Priority = 0 })
-		g.agree("p4")
-	})
-}
-
-func TestGroupGrowsAndShrinks(t *testing.T) {
-	forAll(t, func(t *testing.T, algorithm string) {
-		g := newGroup(t, algorithm, 3)
-		g.agree("p3")
-		g.edit(func(r *roster.Roster) {
-			for i := 4; i <= 7; i++ {
-				r.Processes = append(r.Processes, member(i))
-			}
-		})
-		for i := 4; i <= 7; i++ {
-			g.boot(member(i).Name)
-		}
-		g.agree("p7")
-		for i := 7; i >= 4; i-- {
-			g.leave(member(i).Name)
-			g.edit(func(r *roster.Roster) { r.Processes = r.Processes[:i-1] })
-		}
-		g.agree("p3")
-	})
-}
-
 // A process that is taken off the roster, or whose group is gone, stops; it takes part again with
 // the next roster.
 func TestGone(t *testing.T) {
@@ -429,29 +378,6 @@ func TestRostersThatDoNotCount(t *testing.T) {
 			t.Errorf("p1 takes part with a roster of another pod: %+v", v)
 		}
 	})
-}
-
-// L3, L6: a quiet group asks and answers; it elects nothing and reports nothing.
-func TestQuietGroupIsQuiet(t *testing.T) {
-	forAll(t, func(t *testing.T, algorithm string) {
-		g := newGroup(t, algorithm, 5)
-		g.agree("p5")
-		time.Sleep(2 * time.Second)
-		before := g.reported()
-		time.Sleep(10 * time.Minute)
-		if after := g.reported(); after != before {
-			t.Errorf("%d reports in ten quiet minutes\n%s", after-before, g.transcripts())
-		}
-	})
-}
-
-func (g *group) reported() (n int) {
-	for _, p := range g.agents {
-		p.mu.Lock()
-		n += len(p.reports)
-		p.mu.Unlock()
-	}
-	return n
 }
 
 // The report is the whole view, with the account of the last election.

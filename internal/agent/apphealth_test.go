@@ -106,32 +106,6 @@ func TestAppIsNotAskedOutsideTheGroup(t *testing.T) {
 	})
 }
 
-// An agent that restarts asks as the roster does that it begins with. An app that is ill has its
-// process withdrawn, until it is well or nobody asks it any more: both come as the same turn.
-func TestIllAndWellAgain(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		g := startGroup(t, guarded("Bully", roster.Always), 3)
-		g.recheck(askedAt(1))
-		g.kill("p3")
-		g.boot("p3")
-		p3 := g.agents["p3"]
-		p3.asks(t, askedAt(1))
-		g.acts("p3")
-		epoch := p3.view().Epoch
-		p3.health <- errors.New("ill")
-		if took := g.acts("p2"); took > leaseTime {
-			t.Errorf("a hand-over took %v", took)
-		}
-		g.agree("p2")
-		p3.health <- nil
-		g.acts("p3")
-		g.agree("p3")
-		if now := p3.view().Epoch; now <= epoch {
-			t.Errorf("epoch %v after %v", now, epoch)
-		}
-	})
-}
-
 // The manager is told why a process is no candidate, also when one reason follows another.
 func TestTheManagerIsToldWhatTheAppLacks(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {

@@ -32,56 +32,6 @@ func (p *process) tells(t *testing.T) trace.Accounts {
 	return told
 }
 
-// The coordinator is killed under every algorithm: every message that a survivor tells that it
-// received from another is one that the other tells that it sent, with the same identity.
-func TestAccountsPair(t *testing.T) {
-	forAll(t, func(t *testing.T, algorithm string) {
-		g := newGroup(t, algorithm, 4)
-		g.agree("p4")
-		time.Sleep(time.Second)
-		g.kill("p4")
-		g.agree("p3")
-		time.Sleep(time.Second)
-		sent, received := map[string]trace.Message{}, 0
-		identity := func(m trace.Message) string {
-			return fmt.Sprintf("%s/%d/%d", m.From, m.Incarnation, m.Sequence)
-		}
-		for name, p := range g.agents {
-			told := p.tells(t)
-			newest := told.Elections[0]
-			if newest.Coordinator != "p3" || newest.Algorithm != algorithm || newest.ID == "" ||
-				newest.Microseconds < 0 || newest.Began.IsZero() {
-				t.Errorf("%s tells %+v", name, newest)
-			}
-			for _, e := range told.Elections {
-				for _, m := range e.Messages {
-					if m.From == name {
-						if _, twice := sent[identity(m)]; twice {
-							t.Errorf("two messages are %s", identity(m))
-						}
-						sent[identity(m)] = m
-					}
-				}
-			}
-		}
-		for name, p := range g.agents {
-			for _, m := range p.tells(t).Elections[0].Messages {
-				if m.From == name {
-					continue
-				}
-				received++
-				s, ok := sent[identity(m)]
-				if !ok || s.To != name || s.Kind != m.Kind || s.Process != m.Process {
-					t.Errorf("%s received %+v; what was sent is %+v", name, m, s)
-				}
-			}
-		}
-		if received == 0 {
-			t.Error("nothing was received")
-		}
-	})
-}
-
 // An election that does not end is told while it goes on.
 func TestAccountOfAnUnfinishedElection(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/test/bubble"
 )
@@ -77,69 +76,6 @@ func TestRosterThatCouldNotBeKept(t *testing.T) {
 			t.Errorf("its disk is well again, and it uses generation %d", generation)
 		}
 	})
-}
-
-func TestGuardedFailover(t *testing.T) {
-	for _, algorithm := range election.Algorithms() {
-		t.Run(algorithm, func(t *testing.T) {
-			bubble.Test(t, func(t *testing.T) {
-				g := startGroup(t, guarded(algorithm, roster.Delayed), 5)
-				t.Logf("the first one acts after %v", g.acts("p5"))
-				g.agree("p5")
-				before := g.agents["p1"].view().Epoch
-				g.vanish("p5")
-				took := g.acts("p4")
-				t.Logf("after SIGKILL the next one acts after %v", took)
-				if took > 2*leaseTime {
-					t.Errorf("failover took %v, with a lease of %v", took, leaseTime)
-				}
-				g.agree("p4")
-				if v := g.agents["p1"].view(); v.Epoch <= before {
-					t.Errorf("epoch %v after %v", v.Epoch, before)
-				}
-			})
-		})
-	}
-}
-
-func TestGuardedHandOver(t *testing.T) {
-	for _, algorithm := range election.Algorithms() {
-		t.Run(algorithm, func(t *testing.T) {
-			bubble.Test(t, func(t *testing.T) {
-				g := startGroup(t, guarded(algorithm, roster.Delayed), 5)
-				g.acts("p5")
-				g.agree("p5")
-				begun := time.Now()
-				go g.agents["p5"].stop()
-				took := g.acts("p4")
-				t.Logf("after SIGTERM the next one acts after %v", took)
-				if took > leaseTime/2 {
-					t.Errorf("a hand-over took %v (%v since)", took, time.Since(begun))
-				}
-			})
-		})
-	}
-}
-
-func TestPreemptionIsDelayed(t *testing.T) {
-	for _, algorithm := range election.Algorithms() {
-		t.Run(algorithm, func(t *testing.T) {
-			bubble.Test(t, func(t *testing.T) {
-				g := startGroup(t, guarded(algorithm, roster.Delayed), 3)
-				g.acts("p3")
-				g.kill("p3")
-				g.acts("p2")
-				g.agree("p2")
-				g.boot("p3")
-				took := g.acts("p3")
-				t.Logf("p3 took over after %v", took)
-				if took < 5*time.Second || took > 8*time.Second {
-					t.Errorf("p3 took over after %v, want somewhat more than the stable 5 s", took)
-				}
-				g.agree("p3")
-			})
-		})
-	}
 }
 
 // A process that leaves its group and comes back in one incarnation still knows what its app was

@@ -2,10 +2,7 @@ package agent_test
 
 import (
 	"bytes"
-	"flag"
 	"math"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -56,63 +53,6 @@ func TestTrafficOfAQuietGroup(t *testing.T) {
 			})
 		})
 	}
-}
-
-var most = flag.Int("most", 20, "the largest group whose traffic is counted; 100 takes a minute")
-
-// What the groups of docs/evidence/measurements.md send when quiet, on the in-memory network and in
-// virtual time: no machine is too small.
-func TestTrafficGrowsWithTheGroup(t *testing.T) {
-	for _, c := range []struct {
-		algorithm string
-		perBeat   func(n float64) float64 // messages, at most
-	}{
-		{"Bully", func(n float64) float64 { return 2.3 * (n - 1) }},
-		{"RingList", func(n float64) float64 { return 2.3*(n-1) + 2*n }},
-	} {
-		for _, safety := range []string{roster.Classic, roster.Guarded} {
-			for _, n := range []int{5, 20, *most} {
-				bubble.Test(t, func(t *testing.T) {
-					g := startGroup(t, roster.Roster{Algorithm: c.algorithm, Safety: safety, Lease: leaseTime, Preemption: roster.Never}, n)
-					g.agreeOnSomebody()
-					<-time.After(10 * leaseTime)
-					before := g.traffic(t)
-					<-time.After(10 * time.Second)
-					perSecond := (g.traffic(t) - before) / 10
-					t.Logf("%s, %s, %d processes: %.0f messages a second", c.algorithm, safety, n, perSecond)
-					if limit := c.perBeat(float64(n)) * float64(time.Second/heartbeat); perSecond > limit {
-						t.Errorf("%s, %s, %d processes: %.0f messages a second, want at most %.0f", c.algorithm, safety, n, perSecond, limit)
-					}
-				})
-			}
-		}
-	}
-}
-
-// traffic is how many messages the group has sent, of all kinds.
-func (g *group) traffic(t *testing.T) (all float64) {
-	for _, p := range g.agents {
-		text := &bytes.Buffer{}
-		if err := p.meter.Write(text); err != nil {
-			t.Error(err)
-		}
-		for line := range strings.Lines(text.String()) {
-			line = strings.TrimSpace(line)
-			name, _, _ := strings.Cut(line, "{")
-			name, _, _ = strings.Cut(name, " ")
-			value := line[strings.LastIndex(line, " ")+1:]
-			switch name {
-			case "podesta_agent_questions_sent_total", "podesta_agent_answers_sent_total", "podesta_agent_lease_requests_sent_total",
-				"podesta_agent_lease_responses_sent_total", "podesta_agent_messages_sent_total":
-				n, err := strconv.ParseFloat(value, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
-				all += n
-			}
-		}
-	}
-	return all
 }
 
 // agreeOnSomebody waits until all follow the same process.

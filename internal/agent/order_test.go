@@ -105,20 +105,6 @@ func TestOrderOfAHandOver(t *testing.T) {
 	})
 }
 
-// A process that is on no roster any more hears nobody.
-func TestNobodyIsAdmittedOutsideTheGroup(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		_, p3 := startNoted(t, "Bully", 3, "p3")
-		p3.process.updates <- roster.Update{Gone: true}
-		synctest.Wait()
-		p3.mu.Lock()
-		defer p3.mu.Unlock()
-		if p3.admitted != 0 {
-			t.Errorf("%d processes may send to it", p3.admitted)
-		}
-	})
-}
-
 // LH6: what an app was told over a session that it closes is not waited for, also when the lease
 // has ended before that; and an app without a session is no candidate's.
 func TestTheAppClosesItsSession(t *testing.T) {

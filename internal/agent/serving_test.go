@@ -1,9 +1,7 @@
 package agent_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -106,45 +104,6 @@ func get(h http.Handler, path string) (int, string) {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 	return w.Code, w.Body.String()
-}
-
-// The event stream says who coordinates now, and then each change.
-func TestEvents(t *testing.T) {
-	views, _, kill := serving(t, nil)
-	server := httptest.NewServer(agent.AppAPI(views, agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts()))
-	defer server.Close()
-	request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/events", nil)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if got := response.Header.Get("Content-Type"); got != "text/event-stream" {
-		t.Errorf("content type %q", got)
-	}
-	lines := bufio.NewScanner(response.Body)
-	awaitEvent(t, lines, "p2")
-	kill()
-	awaitEvent(t, lines, "p1")
-}
-
-// awaitEvent reads events until one names the coordinator.
-func awaitEvent(t *testing.T, lines *bufio.Scanner, want string) {
-	t.Helper()
-	for lines.Scan() {
-		data, ok := strings.CutPrefix(lines.Text(), "data: ")
-		if !ok {
-			continue
-		}
-		var event struct{ Name string }
-		if err := json.Unmarshal([]byte(data), &event); err != nil {
-			t.Fatal(err)
-		}
-		if event.Name == want {
-			return
-		}
-	}
-	t.Fatalf("the stream ended before it named %s: %v", want, lines.Err())
 }
 
 // Liveness asks the loop; readiness asks nobody.

@@ -5,7 +5,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/agent"
@@ -48,25 +47,6 @@ func suspect(b *agent.Views, l *agent.Ledger, method, name string) *httptest.Res
 	}
 	agent.AppAPI(b, l, agent.NewAccounts()).ServeHTTP(w, r)
 	return w
-}
-
-// "If a process calls an election when the coordinator is still active, the coordinator will win
-// the election" (003): in a Classic group a report costs an election, and the coordinator stays.
-func TestClassicSuspicion(t *testing.T) {
-	forAll(t, func(t *testing.T, algorithm string) {
-		g := startGroup(t, roster.Roster{Algorithm: algorithm, Safety: roster.Classic}, 3)
-		g.agree("p3")
-		synctest.Wait()
-		before := g.agents["p1"].view().Last
-		if w := suspect(g.agents["p1"].views, g.agents["p1"].ledger, http.MethodPost, "p3"); w.Code != http.StatusAccepted {
-			t.Fatal(w.Code, w.Body)
-		}
-		time.Sleep(10 * timeout)
-		g.agree("p3")
-		if after := g.agents["p1"].view().Last; after == before || after.Reason != "CoordinatorUnreachable" {
-			t.Errorf("no election: %v", after)
-		}
-	})
 }
 
 // In a Guarded group the voters hear the leaseholder, so nothing comes of it, even if every app

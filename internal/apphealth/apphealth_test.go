@@ -51,22 +51,6 @@ func parse(t *testing.T, text string) apphealth.Check {
 	return probe.Check
 }
 
-func TestHTTP(t *testing.T) {
-	status := http.StatusOK
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(status)
-	}))
-	defer server.Close()
-	check := parse(t, server.URL+"/healthz")
-	if err := check(t.Context()); err != nil {
-		t.Errorf("200: %v", err)
-	}
-	status = http.StatusServiceUnavailable
-	if err := check(t.Context()); err == nil || !strings.Contains(err.Error(), "503") {
-		t.Errorf("503: %v", err)
-	}
-}
-
 // The flag's URL may name a user, and an answer has no endless headers.
 func TestHTTPAnswers(t *testing.T) {
 	size := 10
@@ -218,29 +202,6 @@ func TestTCP(t *testing.T) {
 	_ = l.Close()
 	if err := check(t.Context()); err == nil {
 		t.Error("an app that does not listen counts as healthy")
-	}
-}
-
-func TestGRPC(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, states := grpc.NewServer(), health.NewServer()
-	grpc_health_v1.RegisterHealthServer(server, states)
-	go func() { _ = server.Serve(l) }()
-	defer server.Stop()
-	check := parse(t, "grpc://"+l.Addr().String()+"/shop")
-	if err := check(t.Context()); err == nil {
-		t.Error("an unknown service counts as healthy")
-	}
-	states.SetServingStatus("shop", grpc_health_v1.HealthCheckResponse_SERVING)
-	if err := check(t.Context()); err != nil {
-		t.Errorf("SERVING: %v", err)
-	}
-	states.SetServingStatus("shop", grpc_health_v1.HealthCheckResponse_NOT_SERVING)
-	if err := check(t.Context()); err == nil || !strings.Contains(err.Error(), "NOT_SERVING") {
-		t.Errorf("NOT_SERVING: %v", err)
 	}
 }
 

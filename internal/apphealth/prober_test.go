@@ -108,17 +108,6 @@ func TestDamping(t *testing.T) {
 	})
 }
 
-// The thresholds and the period are those of the Probe.
-func TestThresholds(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		a := startApp(t)
-		defer a.stop()
-		a.says("--+--" + "---" + "++" + "-" + "+++")
-		a.prober.Use(a.probe(3*time.Second, 4, 3))
-		a.after(t, time.Minute, "unhealthy at 21s, healthy at 42s")
-	})
-}
-
 // An app that is no longer probed is healthy at once, whatever it would answer.
 func TestAskedNoMore(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {

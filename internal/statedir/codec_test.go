@@ -132,31 +132,6 @@ func must[T any](t *testing.T, encode func(T) ([]byte, error)) func(T) []byte {
 	}
 }
 
-// Every version that an agent has ever written has goldens.
-func TestEveryVersionHasGoldens(t *testing.T) {
-	for _, f := range []record.Format{idFormat, incarnationFormat, leaseFormat, rosterFormat, askedFormat} {
-		versions := map[int]bool{}
-		goldens, err := filepath.Glob("testdata/v*/*")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, path := range goldens {
-			data, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if version, _, err := f.Decode(data); err == nil {
-				versions[version] = true
-			}
-		}
-		for version := 1; version <= f.Version; version++ {
-			if !versions[version] {
-				t.Errorf("%s: no golden of version %d", f.Name, version)
-			}
-		}
-	}
-}
-
 // A field that somebody adds to lease.State or to roster.Roster is in the schema, or this fails.
 func TestNoFieldIsForgotten(t *testing.T) {
 	var s lease.State
