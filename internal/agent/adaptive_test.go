@@ -72,50 +72,6 @@ func TestANewRosterOnSlowDisks(t *testing.T) {
 	})
 }
 
-// LH10: an app that only asks now and then has a lease that is long enough for it to act all the
-// time.
-func TestAPollingAppNeedsALongerLease(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		g := startAdaptive(t, "Bully")
-		l := g.agents["p5"].ledger
-		const every = 150 * time.Millisecond
-		polls := func(n int) (late int) {
-			var until time.Duration
-			for range n {
-				if virtual().Boot >= until {
-					late++
-				}
-				p, ok := l.Use()
-				if !ok {
-					t.Fatal("p5 may not act")
-				}
-				until = p.Deadline
-				<-time.After(every)
-			}
-			return late
-		}
-		polls(10)
-		if late := polls(1000); late > 1 { // the first knows of no deadline
-			t.Errorf("an app that asks every %v finds its permission over %d times", every, late-1)
-		}
-		if held := g.agents["p5"].value(t, "podesta_agent_lease_seconds"); held != 0.4 {
-			t.Errorf("the lease is %v s, want 0.4", held)
-		}
-		for series, want := range map[string]float64{
-			`podesta_agent_lease_delays_total{late="App"}`: 1,
-			"podesta_agent_lease_lapses_total":             0,
-		} {
-			if got := g.agents["p5"].value(t, series); got != want {
-				t.Errorf("%s is %v, want %v", series, got, want)
-			}
-		}
-		<-time.After(time.Minute)
-		if held := g.agents["p5"].value(t, "podesta_agent_lease_seconds"); held != shortest.Seconds() {
-			t.Errorf("a minute after the app has ceased to ask, the lease is %v s", held)
-		}
-	})
-}
-
 // LH10: an app that keeps a session and says that it stands still at times has a lease that is long
 // enough for that.
 func TestAPausedAppNeedsALongerLease(t *testing.T) {
@@ -147,24 +103,6 @@ func TestAPausedAppNeedsALongerLease(t *testing.T) {
 		<-time.After(time.Minute)
 		if held := g.agents["p5"].value(t, "podesta_agent_lease_seconds"); held != shortest.Seconds() {
 			t.Errorf("a minute later the lease is %v s", held)
-		}
-	})
-}
-
-// LH10: an agent whose CPU quota may delay it by 360 ms asks for a lease that lasts longer, also
-// when it has been quiet for a minute.
-func TestAnAgentWithACPUQuota(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		r := guarded("Bully", roster.Delayed)
-		r.Lease, r.LeaseMinimum = time.Second, shortest
-		g := startGroup(t, r, 3, func(g *group) {
-			g.roster.Heartbeat, g.roster.Timeout = 100*time.Millisecond, 500*time.Millisecond
-			g.throttled = 360 * time.Millisecond
-		})
-		g.acts("p3")
-		<-time.After(time.Minute)
-		if held := g.agents["p3"].value(t, "podesta_agent_lease_seconds"); held != 0.8 {
-			t.Errorf("the lease is %v s, want 0.8", held)
 		}
 	})
 }

@@ -35,9 +35,8 @@ type group struct {
 	agents      map[string]*process
 	incarnation uint64
 
-	promised  map[string]lease.State // by agents that have ended
-	open      func([]byte) (roster.Roster, error)
-	throttled time.Duration // of all agents
+	promised map[string]lease.State // by agents that have ended
+	open     func([]byte) (roster.Roster, error)
 }
 
 // process is one agent that runs.
@@ -116,7 +115,6 @@ func (g *group) boot(name string) {
 			Report: p.report, StateID: "state-" + name, Version: "test",
 			Saved: saved, Save: p.save, Ledger: p.ledger, Health: p.health, Probe: p.probe, OwnHealth: g.ownHealth,
 			Views: p.views, Meter: p.meter, Accounts: p.accounts, Logger: slog.New(slog.DiscardHandler),
-			Throttled: g.throttled,
 		})
 	}()
 }

@@ -160,7 +160,7 @@ func TestNoSessionNoCandidate(t *testing.T) {
 				r.Safety = safety
 				g := startGroup(t, r, 3, wantsSessions)
 				g.nobody()
-				if got := g.agents["p2"].newest().NotCandidate; got != roster.NotCandidateNoSession {
+				if got := g.agents["p2"].last().NotCandidate; got != roster.NotCandidateNoSession {
 					t.Errorf("p2 reports %q", got)
 				}
 				first := g.agents["p1"].ledger.Open()
@@ -188,12 +188,12 @@ func TestSessionsThatAreWantedLater(t *testing.T) {
 		g.recheck(roster.AppHealth{Handler: roster.Session})
 		g.acts("p2")
 		g.agree("p2")
-		if got := g.agents["p3"].newest().NotCandidate; got != roster.NotCandidateNoSession {
+		if got := g.agents["p3"].last().NotCandidate; got != roster.NotCandidateNoSession {
 			t.Errorf("p3 reports %q", got)
 		}
 		g.recheck(roster.AppHealth{})
 		synctest.Wait()
-		if got := g.agents["p3"].newest().NotCandidate; got != "" {
+		if got := g.agents["p3"].last().NotCandidate; got != "" {
 			t.Errorf("p3 reports %q", got)
 		}
 	})

@@ -32,25 +32,6 @@ func (p *process) tells(t *testing.T) trace.Accounts {
 	return told
 }
 
-// An election that does not end is told while it goes on.
-func TestAccountOfAnUnfinishedElection(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		g := startGroup(t, guarded("Bully", ""), 3)
-		g.agree("p3")
-		time.Sleep(time.Second)
-		p1 := g.agents["p1"]
-		before := p1.tells(t).Elections
-		g.kill("p3")
-		g.kill("p2")
-		time.Sleep(10 * time.Second)
-		now := p1.tells(t).Elections
-		if now[0].Coordinator != "" || now[0].ID != "" || now[0].Number <= before[0].Number ||
-			now[0].Microseconds < 1e6 {
-			t.Errorf("without a majority it tells %+v", now[0])
-		}
-	})
-}
-
 // Whatever fails, honest processes do not contradict each other, nothing is received before it is
 // sent, and every account is of some election. When all is well again, nobody tells of one that
 // goes on: the next one would seem to have begun with it.

@@ -66,6 +66,7 @@ func TestFirstRosterOfAnotherRulesLevel(t *testing.T) {
 
 // last is what the process has reported last.
 func (p *process) last() roster.Report {
+	synctest.Wait()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.reports) == 0 {

@@ -128,13 +128,6 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	_, body := get(running, "/metrics")
-	for _, want := range []string{"podesta_agent_is_coordinator 0", "podesta_agent_has_coordinator 1", `podesta_agent_elections_total{algorithm="Bully",reason="Started",result="Follower"} `,
-		`podesta_agent_election_duration_seconds_bucket{le="10"} `, "podesta_agent_election_duration_seconds_count ", `podesta_agent_messages_sent_total{kind="ELECTION"}`,
-		"podesta_agent_questions_sent_total ", "podesta_agent_answers_sent_total ", "process_resident_memory_bytes"} {
-		if !strings.Contains(body, want) {
-			t.Errorf("/metrics lacks %s", want)
-		}
-	}
 	if all, last := sample(t, body, "podesta_agent_election_duration_seconds_count"), sample(t, body, `podesta_agent_election_duration_seconds_bucket{le="+Inf"}`); all < 1 || all != last {
 		t.Errorf("%v elections, %v in the last bucket", all, last)
 	}

@@ -262,35 +262,3 @@ func FuzzDecodeRoster(f *testing.F) {
 		})
 	})
 }
-
-// FuzzDamage: a file with any byte changed is an error.
-func FuzzDamage(f *testing.F) {
-	goldens, err := filepath.Glob("testdata/v1/*")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for i := range goldens {
-		f.Add(uint(i), uint(20), byte(1))
-	}
-	f.Fuzz(func(t *testing.T, file, at uint, flip byte) {
-		data, err := os.ReadFile(goldens[file%uint(len(goldens))])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if flip == 0 {
-			return
-		}
-		data[at%uint(len(data))] ^= flip
-		for _, decode := range []func([]byte) error{
-			func(b []byte) error { _, err := decodeID(b); return err },
-			func(b []byte) error { _, err := decodeIncarnation(b); return err },
-			func(b []byte) error { _, err := decodeLease(b); return err },
-			func(b []byte) error { _, err := decodeRoster(b); return err },
-			func(b []byte) error { _, err := decodeAsked(b); return err },
-		} {
-			if decode(data) == nil {
-				t.Fatalf("damaged, it was taken: %q", data)
-			}
-		}
-	})
-}

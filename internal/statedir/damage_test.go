@@ -221,27 +221,3 @@ func TestADiskThatCannotBeRead(t *testing.T) {
 		}
 	}
 }
-
-// Wherever a Save is cut off, the directory has what was saved before or what Save was given, never
-// a promise that neither has, and never a generation of the voter's without its roster.
-func TestACrashWhileItIsSaved(t *testing.T) {
-	for number := 0; ; number++ {
-		disk := used(t)
-		d := on(t, disk)
-		disk.Fault = durabletest.CrashAt(len(disk.Steps()) + number)
-		err := d.Save(promised(2), shop(2))
-		for _, found := range append(disk.AfterPowerLoss(), disk.Restarted()) {
-			s := loaded(t, on(t, found))
-			between := s.Lease == promised(1) && s.Roster.Equal(*shop(2)) // the roster comes first
-			if !holds(s, 2) && (err == nil || !holds(s, 1) && !between) {
-				t.Errorf("crash at step %d, Save returned %v: %+v, %+v", number, err, s, s.Roster)
-			}
-		}
-		if err == nil {
-			if number < 8 { // six of the roster, two of the promises
-				t.Errorf("a Save took %d steps only: nothing was tried", number)
-			}
-			return
-		}
-	}
-}

@@ -1,23 +1,17 @@
 package transport
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/test/bubble"
 )
 
@@ -78,36 +72,6 @@ func TestCloseDoesNotWaitForAClientThatSaysNothing(t *testing.T) {
 	}
 }
 
-// TestTheKernelTellsOfAKilledProcess kills a real process with SIGKILL. The kernel must report its
-// end and, when it is dialled again, its absence at once; neither may be found by a timeout.
-func TestTheKernelTellsOfAKilledProcess(t *testing.T) {
-	defer goleak.VerifyNone(t)
-	f := newLoopback(t)
-	defer f.end()
-	a := f.join("a", 1)
-	address := f.member("b").Address
-	victim := startVictim(t, f, address)
-	a.Admit([]Member{f.member("b")})
-	a.Link([]string{"b"})
-	expect(t, a, Up{"b"})
-
-	began := time.Now()
-	if err := victim.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	expect(t, a, Down{"b", Closed})
-	took := time.Since(began)
-	t.Logf("known after %s", took)
-	if took > leastPatience {
-		t.Errorf("the end of a killed process became known after %s", took)
-	}
-	victim.Wait()
-
-	a.Link(nil)
-	a.Link([]string{"b"})
-	expect(t, a, Down{"b", Refused})
-}
-
 // mute is a connection that takes nothing.
 type mute struct{ net.Conn }
 
@@ -129,58 +93,4 @@ func TestAWriteThatFailsEndsTheStream(t *testing.T) {
 	})
 }
 
-const victimVariable = "PODESTA_TEST_VICTIM_ADDRESS"
-
-// startVictim runs this test binary again as process b, which gets the authority through a pipe and
-// reports when it listens.
-func startVictim(t *testing.T, f *loopback, address string) *exec.Cmd {
-	t.Helper()
-	certPEM, keyPEM, err := f.authority.PEM()
-	if err != nil {
-		t.Fatal(err)
-	}
-	victim := exec.Command(os.Args[0], "-test.run=^TestVictim$", "-test.v")
-	victim.Env = append(os.Environ(), victimVariable+"="+address)
-	victim.Stdin = strings.NewReader(string(certPEM) + "\x00" + string(keyPEM))
-	out, err := victim.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := victim.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { victim.Process.Kill() })
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if strings.Contains(lines.Text(), victimListens) {
-			return victim
-		}
-	}
-	t.Fatal("the process to be killed did not start")
-	return nil
-}
-
 const victimListens = "the victim listens"
-
-// TestVictim is the process that is killed; run alone, it does nothing.
-func TestVictim(t *testing.T) {
-	address := os.Getenv(victimVariable)
-	if address == "" {
-		t.Skip("runs as a part of TestTheKernelTellsOfAKilledProcess")
-	}
-	secret, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		t.Fatal(err)
-	}
-	certPEM, keyPEM, _ := bytes.Cut(secret, []byte{0})
-	authority, err := identity.ParseAuthority(certPEM, keyPEM)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := newLoopbackOf(t, authority)
-	f.addresses["b"] = address
-	b := f.join("b", 1)
-	b.Admit([]Member{{Name: "a", UID: "uid-a"}})
-	fmt.Println(victimListens)
-	for range b.Events() { // until it is killed
-	}
-}
