@@ -38,8 +38,8 @@ var version = "development"
 // second thread for a part of that costs more than it saves: a third of the CPU of a group at rest,
 // and no failover is faster with it (measurements.md).
 //
-// Go collects garbage when there is half as much as what is in use. With its default of 100 % it
-// collects nothing before the heap has 4 MiB, of which an agent uses one or two.
+// Go collects garbage when there is half as much as there is memory in use. By default (100 %) it
+// lets the heap grow to 4 MiB first, and an agent uses 1 or 2 MiB.
 func stayModest() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)

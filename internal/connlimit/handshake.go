@@ -11,25 +11,25 @@ import (
 // is over, and a list of short names in it takes eight times as much memory as on the wire.
 const HelloBytes = 4 << 10
 
-// handshakesAtOnce bounds the handshakes of each kind of turn that a server computes at once. When
-// the agents of a large cluster come back, hundreds would be ready to run at any time, for half a
-// millisecond each, and whatever else the server does, the renewal of a lease above all, would wait
-// behind them. Strangers could have the same effect, with handshakes that they begin and never end.
+// handshakesAtOnce bounds the handshakes of each kind of turn that a server computes at once, for
+// half a millisecond each. When the agents of a large cluster come back, hundreds are ready at any
+// time. Without the bound, everything else that the server does would wait behind them, above all
+// the renewal of a lease. Strangers could do the same with handshakes that they never end.
 const handshakesAtOnce = 4
 
-// Handshakes are the turns in which a server computes them. One that the server has answered does
-// not wait behind those that it has not: when many come back, it would take longer than it may, and
-// what was computed for it would have been computed for nothing.
+// Handshakes hands out turns: a server computes a handshake only in its turn. Handshakes that the
+// server has answered have turns of their own. Behind all the unanswered ones they would take longer
+// than they may, and the server would have computed the answer in vain.
 //
-// Addresses come by turns. However many handshakes an address begins, another address waits for one
-// of it and no more. So a flood from a few addresses keeps no other address waiting for longer than
-// it may, even if the server gets little of the CPU.
+// Addresses alternate. However many handshakes one address begins, another address waits for one of
+// them at a time. So a flood from a few addresses does not keep the others out, even if the server
+// gets little of the CPU.
 type Handshakes struct {
 	unanswered *line
 	answered   *line
 }
 
-// NewHandshakes returns turns of which none is taken.
+// NewHandshakes returns Handshakes without any under way.
 func NewHandshakes() Handshakes { return newHandshakes(handshakesAtOnce) }
 
 func newHandshakes(ofEach int) Handshakes {
@@ -39,18 +39,19 @@ func newHandshakes(ofEach int) Handshakes {
 	}
 }
 
-// line is where handshakes of one kind wait for their turns.
+// line is the queue of one kind of handshakes.
 type line struct {
 	taken chan struct{} // has an element for each turn that is taken
 
 	mu        sync.Mutex
-	addresses map[string]*inLine // those of which some wait
+	addresses map[string]*inLine // with handshakes that wait
 }
 
-// inLine is an address of which some wait. One of them is in line among the other addresses'.
+// inLine is an address with handshakes that wait. Only the first of them waits among the other
+// addresses' first ones.
 type inLine struct {
 	waiting int
-	first   chan struct{}
+	first   chan struct{} // has an element while there is a first one
 }
 
 func newLine(atOnce int) *line {

@@ -49,8 +49,8 @@ func (c *connection) Close() error {
 	return c.conn.Close()
 }
 
-// sendFrame blocks while the peer does not read. If it fails, receiveReply returns the reason, soon:
-// what the peer has said before, if it has said something.
+// sendFrame blocks while the peer does not read. If it fails, receiveReply soon returns the reason:
+// the peer's, if the peer has sent one.
 func (c *connection) sendFrame(f *linkpb.Frame) error {
 	err := c.messages.Send(f)
 	if err != nil {
@@ -60,9 +60,9 @@ func (c *connection) sendFrame(f *linkpb.Frame) error {
 	return err
 }
 
-// receiveReply returns the next reply, or the end of the stream as the peer or the network tells it:
-// io.EOF if the peer ended it in order. It skips what it does not know, which a newer process may
-// send.
+// receiveReply returns the next reply. At the end of the stream it returns io.EOF if the peer ended
+// the stream in order, and otherwise a loss. It skips replies of kinds that it does not know: newer
+// processes may send some.
 func (c *connection) receiveReply() (*linkpb.Reply, error) {
 	for {
 		reply := new(linkpb.Reply)
@@ -87,8 +87,8 @@ func (c *connection) accepted() error {
 	return err
 }
 
-// receiveFrame returns the next frame, or io.EOF if the peer ended the stream in order. It takes
-// nothing but an End for that: whoever is between the two could forge the end of the connection.
+// receiveFrame returns the next frame, or io.EOF if the peer ended the stream in order. Only an End
+// ends it in order: somebody between the two could forge the end of the connection.
 func (c *connection) receiveFrame() (*linkpb.Frame, error) {
 	frame := new(linkpb.Frame)
 	err := c.messages.Receive(frame)
@@ -109,9 +109,9 @@ func (c *connection) accept() error {
 	})
 }
 
-// sayEnded tells the peer why its stream ends, nil if in order, and waits until the peer has closed
-// the connection: a kernel that closes a connection on which something is unread may take back what
-// it has not delivered yet. The caller has set a deadline.
+// sayEnded tells the peer why its stream ends; a nil reason means in order. It waits until the peer
+// has closed the connection: if this end closed it while something was unread, the kernel might
+// never deliver the reason. The caller has set a deadline.
 func (c *connection) sayEnded(reason *refusal) {
 	ended := &linkpb.Ended{}
 	if reason != nil {

@@ -56,8 +56,8 @@ func (w *tlsWire) connect(ctx context.Context, address string, config *tls.Confi
 	return c, nil
 }
 
-// noteShown makes config record the validity of the certificate that is shown in a handshake. The
-// keyring may hold another certificate by then.
+// noteShown makes config record the validity of the certificate that a handshake shows. Afterwards
+// the keyring may hold another certificate.
 func noteShown(config *tls.Config) *validity {
 	shown, choose := new(validity), config.GetClientCertificate
 	config.GetClientCertificate = func(request *tls.CertificateRequestInfo) (*tls.Certificate,

@@ -17,16 +17,15 @@ const (
 	queueLength = 64  // frames that wait on one link
 	eventsAhead = 256 // events that wait for the agent
 
-	// leastPatience is longer than the kernel's first retransmission, after one second. So a lost
-	// SYN does not make a process unreachable, nor do the seconds in which a group starts on a
-	// machine that is busy with exactly that.
+	// leastPatience is longer than the kernel's first retransmission, after one second. So a process
+	// is not unreachable because a SYN was lost, or because its machine is busy with starting the
+	// group.
 	leastPatience = 1500 * time.Millisecond
 )
 
 // hub implements Links over TLS or the in-memory network. It owns the set of admitted processes, this process's links
-// and the streams that other processes opened. Each link and each of those streams has goroutines
-// of its own, which reach the hub through its mutex and never wait for each other while they hold
-// it.
+// and the streams that other processes opened. Each link and each stream has its own goroutines.
+// They reach the hub through its mutex, and never wait for each other while they hold it.
 type hub struct {
 	self        string
 	incarnation uint64

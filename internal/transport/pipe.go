@@ -123,7 +123,7 @@ func (p *pipeEnd) over() error {
 }
 
 // Close ends the connection: for the other end now, or, if that direction is cut, when it has
-// received nothing for too long. What is in transit may be lost.
+// received nothing for too long. Messages in transit may be lost.
 func (p *pipeEnd) Close() error {
 	p.end(net.ErrClosed)
 	if p.isCut() {

@@ -82,7 +82,7 @@ func (s *served) finish() {
 
 func (s *served) expire() { s.end(refuse(unwanted, "the certificate of %s has expired", s.from)) }
 
-// end has the stream end: nothing more is read, and the peer is told the reason. Only the first one
+// end ends the stream: serve reads nothing more, and tells the peer the reason. Only the first call
 // counts.
 func (s *served) end(reason error) {
 	s.once.Do(func() {

@@ -55,8 +55,8 @@ func (l *link) attempt(old *stream) (*stream, error) {
 	if old != nil {
 		defer context.AfterFunc(old.ctx, cancel)()
 	}
-	// longer than a kernel that does not answer is waited for (see tlsWire.dial): a process whose
-	// handshake is slow would only be delayed by another one
+	// twice as long as for a kernel that does not answer (see tlsWire.connect): a second handshake
+	// would only delay a process that is slow with the first
 	impatient := time.AfterFunc(halfOpen(l.hub.patience()), cancel)
 	c, err := l.hub.dial(ctx, l.member)
 	if err == nil {

@@ -13,8 +13,7 @@ import (
 
 const (
 	handshakeMax = 5 * time.Second
-	// what a process may send before its certificate is accepted; that needs below 4 KiB. What it
-	// sends at once after it may be read with it, as far as that goes
+	// what a process may send before its certificate is accepted; an agent needs less than 4 KiB
 	handshakeBytes = 8 << 10
 )
 
@@ -75,7 +74,7 @@ func newTLSWire(h *hub, self identity.Name, keyring *identity.Keyring) *tlsWire 
 	}
 }
 
-// accept serves each connection in a goroutine of its own, until Close.
+// accept serves each connection in its own goroutine, until Close.
 func (w *tlsWire) accept(from *connlimit.Listener, config *tls.Config) {
 	err := from.Each(w.hub.ctx, w.hub.log, func(raw net.Conn) {
 		if !w.hub.start(func() { w.serve(raw, config) }) {
