@@ -2,9 +2,8 @@ package agent
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
-
-	"github.com/podesta-dev/podesta/client/internal/backoff"
 )
 
 const (
@@ -40,8 +39,16 @@ func again(ctx context.Context, fn func() (progress bool)) error {
 		failures++
 		select {
 		case <-ctx.Done():
-		case <-time.After(backoff.Wait(minBackoff, maxBackoff, failures)):
+		case <-time.After(wait(failures)):
 		}
 	}
 	return ctx.Err()
+}
+
+// wait returns a random time after so many failures in a row. Its bound begins with minBackoff and
+// doubles up to maxBackoff.
+func wait(failures int) time.Duration {
+	const doublings = 6 // more would pass maxBackoff
+	bound := minBackoff << min(failures-1, doublings)
+	return rand.N(min(bound, maxBackoff)) + 1
 }

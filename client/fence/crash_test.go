@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/podesta-dev/podesta/client/agent"
-	"github.com/podesta-dev/podesta/client/internal/durable/durabletest"
 	"github.com/podesta-dev/podesta/client/internal/leak"
 )
 
@@ -95,22 +94,22 @@ func TestKilled(t *testing.T) {
 // if none was, the old or the new one, and the gate opens.
 func TestACrashAtEveryStep(t *testing.T) {
 	for number := 0; ; number++ {
-		disk := durabletest.New()
-		disk.Put("epoch", encode(41))
-		disk.Fault = durabletest.CrashAt(number)
+		disk := newMemory(number, errCrashed)
+		old := &content{memory: disk, data: encode(41), synced: true}
+		disk.files["epoch"], disk.synced["epoch"] = old, old
 		admitted := admit(disk, 42) == nil
 		allowed := []agent.Epoch{41, 42}
 		if admitted {
 			allowed = []agent.Epoch{42}
 		}
-		for _, found := range append(disk.AfterPowerLoss(), disk.Restarted()) {
+		for _, found := range append(disk.afterPowerLoss(), disk.restarted()) {
 			g, err := open(found, "epoch")
 			if err != nil || !slices.Contains(allowed, g.Seen()) {
 				t.Errorf("crash at step %d, admitted %t: %v", number, admitted, err)
 				continue
 			}
 			seen := g.Seen() // and what it has seen, no loss of power takes from it
-			for _, later := range found.AfterPowerLoss() {
+			for _, later := range found.afterPowerLoss() {
 				if g, err := open(later, "epoch"); err != nil || g.Seen() != seen {
 					t.Errorf("crash at step %d: seen was %d, then %v", number, seen, err)
 				}
@@ -125,7 +124,7 @@ func TestACrashAtEveryStep(t *testing.T) {
 	}
 }
 
-func admit(disk *durabletest.Disk, epoch agent.Epoch) error {
+func admit(disk *memory, epoch agent.Epoch) error {
 	g, err := open(disk, "epoch")
 	if err != nil {
 		return err
@@ -136,20 +135,19 @@ func admit(disk *durabletest.Disk, epoch agent.Epoch) error {
 // A disk that fails once, at any step, admits nothing that it has not saved; the next try does.
 func TestADiskThatFailsOnce(t *testing.T) {
 	for number := 0; ; number++ {
-		disk := durabletest.New()
-		disk.Fault = durabletest.FailAt(number, durabletest.ErrIO)
+		disk := newMemory(number, errIO)
 		err := admit(disk, 42)
 		if err == nil {
 			return
 		}
-		if !errors.Is(err, durabletest.ErrIO) {
+		if !errors.Is(err, errIO) {
 			t.Fatalf("step %d: %v", number, err)
 		}
-		again := disk.Restarted()
+		again := disk.restarted()
 		if err := admit(again, 42); err != nil {
 			t.Errorf("step %d failed, and so does the next try: %v", number, err)
 		}
-		for _, found := range again.AfterPowerLoss() {
+		for _, found := range again.afterPowerLoss() {
 			if g, err := open(found, "epoch"); err != nil || g.Seen() != 42 {
 				t.Errorf("step %d failed: after a loss of power %v", number, err)
 			}

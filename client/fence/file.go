@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/podesta-dev/podesta/client/agent"
-	"github.com/podesta-dev/podesta/client/internal/durable"
 )
 
 // ErrLocked means that another gate has the file open.
@@ -31,59 +30,50 @@ func Open(path string) (*Gate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the gate: %w", err)
 	}
-	g, err := open(durable.Directory(filepath.Dir(path)), filepath.Base(path))
+	g, err := open(directory(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {
 		return nil, fmt.Errorf("open the gate %s: %w", path, err)
 	}
 	return g, nil
 }
 
-func open(system durable.System, name string) (*Gate, error) {
-	store, err := durable.Open(system, name+".lock", name)
-	if locked := (*durable.LockedError)(nil); errors.As(err, &locked) {
-		err = fmt.Errorf("%w (%w)", ErrLocked, locked)
-	}
+func open(d disk, name string) (*Gate, error) {
+	s, err := openStore(d, name)
 	if err != nil {
 		return nil, err
 	}
-	f := &file{Store: store, name: name}
+	f := file{s}
 	highest, err := f.load()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = f.save(0) // a disk that takes no writes is better known now
 	}
 	if err != nil {
-		return nil, errors.Join(err, f.Close())
+		return nil, errors.Join(err, s.unlock())
 	}
 	return &Gate{
 		highest: highest,
 		keep:    f.keep,
-		release: f.Close,
+		release: s.unlock,
 	}, nil
 }
 
 // file is where a gate keeps the highest epoch.
-type file struct {
-	*durable.Store
-	name string
-}
+type file struct{ *store }
 
 // keep saves an epoch before it is admitted.
-func (f *file) keep(epoch agent.Epoch) error {
+func (f file) keep(epoch agent.Epoch) error {
 	if err := f.save(epoch); err != nil {
 		return fmt.Errorf("epoch %v is not admitted, because it could not be saved: %w", epoch, err)
 	}
 	return nil
 }
 
-func (f *file) save(epoch agent.Epoch) error { return f.Write(f.name, encode(epoch)) }
+func (f file) save(epoch agent.Epoch) error { return f.write(encode(epoch)) }
 
 // load reads the highest epoch that was saved.
-func (f *file) load() (agent.Epoch, error) {
+func (f file) load() (agent.Epoch, error) {
 	const most = 1 << 10 // a record is shorter
-	data, err := f.Read(f.name, most)
-	if errors.Is(err, durable.ErrTooLarge) {
-		return 0, unusable(err)
-	}
+	data, err := f.read(most)
 	if err != nil {
 		return 0, err
 	}

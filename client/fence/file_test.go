@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/podesta-dev/podesta/client/agent"
-	"github.com/podesta-dev/podesta/client/internal/durable/record"
 )
 
 // opened is a gate on a file, closed at the test's end.
@@ -120,8 +119,8 @@ func TestWhatIsNotARecordIsNeverTakenForAnEmptyOne(t *testing.T) {
 		"a negative epoch": string(encode(-42)),
 		"too large":        string(encode(MaxEpoch + 1)),
 		"no number":        strings.Replace(good, "42", "1e2", 1),
-		"another field":    string(format.Encode([]byte("ballot 42"))),
-		"a leading zero":   string(format.Encode([]byte("epoch 042"))),
+		"another field":    string(seal("podesta-fence 1 ballot 42")),
+		"a leading zero":   string(seal("podesta-fence 1 epoch 042")),
 		"too long":         strings.Repeat(good, 100),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +155,7 @@ func TestGoldenOfVersion1(t *testing.T) {
 
 func TestAFileOfANewerVersion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "epoch")
-	data := record.Format{Name: format.Name, Version: 2}.Encode([]byte("what is to come"))
+	data := seal("podesta-fence 2 what is to come")
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -4,39 +4,45 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"strconv"
+	"hash/crc32"
 
 	"github.com/podesta-dev/podesta/client/agent"
-	"github.com/podesta-dev/podesta/client/internal/durable/record"
 )
 
-// format is the file's only line: a name and a version, the epoch, and a checksum.
+// A file is one line: a name and the version of the format, the epoch, and a checksum of both.
 //
 //	podesta-fence 1 epoch 42 checksum 7a769e40
-var format = record.Format{Name: "podesta-fence", Version: 1}
-
-const field = "epoch "
+const (
+	format  = "podesta-fence"
+	version = 1
+)
 
 func encode(epoch agent.Epoch) []byte {
-	return format.Encode(strconv.AppendInt([]byte(field), int64(epoch), 10))
+	return seal(fmt.Sprintf("%s %d epoch %d", format, version, int64(epoch)))
+}
+
+// seal ends a line with its checksum. That is the same in every version.
+func seal(line string) []byte {
+	return fmt.Appendf(nil, "%s checksum %08x\n", line, crc32.ChecksumIEEE([]byte(line)))
 }
 
 // decode takes exactly what encode makes. Whatever else is in the file, this program did not write
 // it, or it is damaged.
 func decode(data []byte) (agent.Epoch, error) {
-	_, body, err := format.Decode(data)
-	if newer := (*record.Newer)(nil); errors.As(err, &newer) {
-		return 0, fmt.Errorf("a newer version of this package wrote the file: %w. "+
-			"Use that version again", newer)
+	line, _, _ := bytes.Cut(data, []byte(" checksum "))
+	if !bytes.Equal(seal(string(line)), data) {
+		return 0, unusable(errors.New("its checksum is missing or wrong"))
 	}
-	if err != nil {
-		return 0, unusable(err)
+	var found int
+	if _, err := fmt.Sscanf(string(line), format+" %d ", &found); err == nil && found > version {
+		return 0, fmt.Errorf("a newer version of this package wrote the file: it has version %d of "+
+			"its format, and this program knows %d at most. Use that version again", found, version)
 	}
-	text, ok := bytes.CutPrefix(body, []byte(field))
-	number, err := strconv.ParseInt(string(text), 10, 64)
+	var number int64
+	_, err := fmt.Sscanf(string(line), format+" 1 epoch %d", &number)
 	epoch := agent.Epoch(number)
-	if !ok || err != nil || epoch < 0 || epoch > MaxEpoch || !bytes.Equal(encode(epoch), data) {
-		return 0, unusable(fmt.Errorf("its body is no epoch: %.64q", body))
+	if err != nil || epoch < 0 || epoch > MaxEpoch || !bytes.Equal(encode(epoch), data) {
+		return 0, unusable(fmt.Errorf("it is no epoch: %.64q", line))
 	}
 	return epoch, nil
 }
