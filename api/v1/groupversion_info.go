@@ -5,7 +5,6 @@
 // other package can import it.
 //
 // +kubebuilder:object:generate=true
-// +kubebuilder:ac:generate=true
 // +groupName=podesta.dev
 package v1
 
@@ -18,9 +17,6 @@ import (
 var (
 	// GroupVersion is the API group and version of all types in this package.
 	GroupVersion = schema.GroupVersion{Group: "podesta.dev", Version: "v1"}
-
-	// SchemeGroupVersion is GroupVersion under the name that generated code uses.
-	SchemeGroupVersion = GroupVersion
 
 	// SchemeBuilder registers the types of this package.
 	SchemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)

@@ -5,11 +5,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podestav1 "github.com/podesta-dev/podesta/api/v1"
-	applyv1 "github.com/podesta-dev/podesta/api/v1/applyconfiguration/api/v1"
 )
 
 // TestTwoOwnersOfProcesses: whoever applies a process owns that process only, since the list is
@@ -17,9 +17,13 @@ import (
 func TestTwoOwnersOfProcesses(t *testing.T) {
 	namespace := newNamespace(t)
 	apply := func(owner, process string, priority int32) error {
-		group := applyv1.ElectionGroup("scheduler", namespace).WithSpec(applyv1.ElectionGroupSpec().
-			WithProcesses(applyv1.Process().WithName(process).WithPriority(priority)))
-		return kube.Apply(t.Context(), group, client.FieldOwner(owner))
+		group := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+			"processes": []any{map[string]any{"name": process, "priority": int64(priority)}},
+		}}}
+		group.SetGroupVersionKind(podestav1.GroupVersion.WithKind("ElectionGroup"))
+		group.SetNamespace(namespace)
+		group.SetName("scheduler")
+		return kube.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(group), client.FieldOwner(owner))
 	}
 	steps := []struct {
 		owner, process string
