@@ -24,7 +24,6 @@ var (
 	dropped   = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
 	page      = regexp.MustCompile(`\bdocs/[\w/-]+\.(?:md|svg)\b`)
 	retired   = regexp.MustCompile(`(?i)\b(?:tenures?|petitions?|nominees?|soundings?|incumbents?)\b`)
-	goTest    = regexp.MustCompile(`\bTest[A-Z]\w+`)
 )
 
 // TestLinks follows every relative link of every page, and every anchor.
@@ -59,25 +58,6 @@ func TestMentions(t *testing.T) {
 		for _, path := range page.FindAllString(read(t, file), -1) {
 			if _, err := os.Stat(filepath.Join(root, path)); err != nil {
 				t.Errorf("%s mentions %s, which does not exist", file, path)
-			}
-		}
-	}
-}
-
-// TestNamedTests looks up every Go test that a hand-written page names.
-func TestNamedTests(t *testing.T) {
-	var code strings.Builder
-	for _, file := range tracked(t, "*_test.go") {
-		code.WriteString(read(t, file))
-	}
-	for _, file := range tracked(t, "*.md") {
-		text := read(t, file)
-		if generated(text) || strings.Contains(file, "/testdata/") {
-			continue
-		}
-		for _, name := range goTest.FindAllString(text, -1) {
-			if !strings.Contains(code.String(), "func "+name+"(") {
-				t.Errorf("%s names %s, which does not exist", file, name)
 			}
 		}
 	}

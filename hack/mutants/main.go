@@ -1,17 +1,15 @@
-// Command mutants puts known bugs into the code, one at a time, and sees whether the tests notice:
-// the goldens and unit tests of the package, the history of the simulator that the bug comes from,
-// then the searches of hunts.go. It changes nothing in the tree: the compiler gets the mutant as an
-// overlay. The mutants of a package are in its file mutants.txt.
+// Command mutants shows whether the tests notice when the safety core is wrong. It makes one small
+// change after another to the code, such as < for <=, and runs the tests of the package with it. If
+// they pass, the mutant has survived: a test is missing, or the code does nothing.
 //
-//	go run ./hack/mutants [-only REGEXP] [-shuffles N] [-searches all|needed|none] [-o PAGE]
+//	go run ./hack/mutants [-only REGEXP] [-within 10m [-first N]] [-parallel N] [-o FILE]
 //
-// The tests of the package are enough: most packages have no searches. With -shuffles they must
-// notice each mutant in every order, so that none is noticed by luck.
+// The tree stays as it is: the compiler gets the changed file as an overlay. The operators are in
+// operators.go. If a change to a line makes no difference, the line ends with a comment that says why:
 //
-// It fails if a mutant survives, if the history that it names passes, if one that is listed as
-// equivalent is noticed, if its tests could not run, if a search finds something without a mutant,
-// or if the text that it replaces is not in the
-// code exactly once (then the table needs mending).
+//	if at >= best { //mutants:ignore of two that are equal, either will do
+//
+// The command fails if a mutant survived, or if tests fail without one.
 package main
 
 import (
@@ -19,57 +17,57 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"runtime"
-	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
 
-type options struct {
-	effort
-	page     string
-	only     *regexp.Regexp
-	parallel int
-	within   time.Duration
-	check    bool
-	shuffles int
-	searches string
-	without  *without
+// core is the code that keeps two processes from acting at once: folders, and of some folders only
+// these files.
+var core = []struct {
+	folder string
+	files  []string // nil: all
+}{
+	{"internal/election", nil},
+	{"internal/lease", nil},
+	{"internal/membership", nil},
+	{"internal/node", nil},
+	{"internal/detector", nil},
+	{"internal/durable", nil},
+	{"internal/statedir", nil},
+	{"internal/agent", []string{"ledger.go", "ready.go", "session.go", "writer.go"}}, // permissions
+	{"controllers/group", []string{
+		"ended_pods.go", "facts.go", // who has ended
+		"leftover_roles.go", "role_label.go",
+		"apply.go", "roster.go", "state.go", // the roster is persisted before it is handed out
+	}},
+	{"client/agent", nil},
+	{"client/fence", nil},
+	{"client/kubernetes", nil},
 }
 
-// What a search is run for.
-const (
-	searchAll    = "all"
-	searchNeeded = "needed"
-	searchNone   = "none"
-)
+type options struct {
+	only     *regexp.Regexp
+	within   time.Duration
+	first    int
+	parallel int
+	file     string
+}
 
 func main() {
 	var o options
-	only := flag.String("only", "", "try only mutants whose package or name matches, such as "+
-		"internal/lease or ^promises")
-	flag.StringVar(&o.page, "o", "", "write what was found into the table of this file, beside what "+
-		"it has of the other mutants")
-	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(),
-		"how many mutants to try at once, each on one processor")
-	flag.DurationVar(&o.within, "within", 0, "begin at a random mutant, and begin none after this "+
-		"time; 0: try all")
-	flag.BoolVar(&o.check, "check", false, "only see that the mutants compile")
-	flag.IntVar(&o.shuffles, "shuffles", 0,
-		"run the tests of a mutant's package so many times, each in an order of its own; 0: once, as "+
-			"they stand")
-	flag.StringVar(&o.searches, "searches", searchAll,
-		"where a package has searches: "+searchAll+" searches for each mutant, "+
-			searchNeeded+" for those that its tests do not notice, "+searchNone+" leaves them to the tests")
-	flag.IntVar(&o.seeds, "seeds", 3000, "how many seeds of each algorithm the simulator has for a "+
-		"mutant of an algorithm")
-	flag.IntVar(&o.guarded, "guarded", 300, "how many seeds of each algorithm it has in Guarded "+
-		"mode for a mutant of lease")
-	flag.IntVar(&o.wanders, "wanders", 2000, "how many random schedules a mutant of lease gets")
+	only := flag.String("only", "", "try only mutants that match, such as internal/lease/voter.go")
+	flag.DurationVar(&o.within, "within", 0, "begin no mutant after this time, and begin with the "+
+		"one that -first names; 0: try all")
+	flag.IntVar(&o.first, "first", -1, "the number of the first mutant; -1: a random one")
+	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "how many mutants to try at once")
+	flag.StringVar(&o.file, "o", "", "write the result to this file as Markdown, too")
 	flag.Parse()
 	var err error
 	if o.only, err = regexp.Compile(*only); err == nil {
@@ -84,76 +82,111 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
-	if !slices.Contains([]string{searchAll, searchNeeded, searchNone}, o.searches) {
-		return fmt.Errorf("-searches %s: must be %s, %s or %s", o.searches, searchAll, searchNeeded,
-			searchNone)
-	}
-	all, err := tables(".")
+	all, err := mutants(o.only)
 	if err != nil {
 		return err
 	}
-	tried := slices.DeleteFunc(slices.Clone(all), func(m mutant) bool {
-		return !o.only.MatchString(m.pkg) && !o.only.MatchString(m.name)
-	})
-	if len(tried) == 0 {
-		return fmt.Errorf("no mutant of %d matches %s", len(all), o.only)
+	if o.within > 0 && o.first < 0 {
+		o.first = rand.IntN(len(all))
 	}
-	if _, err := os.Stat(filepath.Dir(o.page)); o.page != "" && err != nil {
-		return err // now, not in half an hour
-	}
-	o.without = &without{}
-	results, err := tryAll(ctx, tried, o)
+	first := max(0, o.first) % len(all)
+	fmt.Printf("mutants: %d, from number %d\n", len(all), first)
+	results, err := tryAll(ctx, append(all[first:len(all):len(all)], all[:first]...), o)
 	if err != nil {
 		return err
 	}
-	if o.page != "" && !o.check && o.searches != searchNone {
-		at, err := now(ctx)
-		if err == nil {
-			err = keep(o.page, all, results, at)
-		}
-		if err != nil {
-			return err
-		}
+	text, survived := report(results, len(all))
+	fmt.Print("\n" + text)
+	if o.file != "" {
+		err = os.WriteFile(o.file, []byte(text), 0o644)
 	}
-	sum, err := conclude(results, len(tried), o.check)
-	fmt.Println(sum)
+	if survived > 0 {
+		err = errors.Join(err, fmt.Errorf("%d survived: add a test, or a comment that says why the "+
+			"change makes no difference", survived))
+	}
 	return err
 }
 
-// sound reports whether a result is as it should be: the mutant was caught, or is equivalent and
-// was not.
-func (r result) sound() bool {
-	return r.err == nil && r.passed == "" && r.caught() != r.equivalent() &&
-		(r.missed == "" || !r.equivalent())
-}
-
-// conclude returns the sum in words, and an error if a mutant survived or could not be tried.
-// Mutants that were only compiled have survived nothing.
-func conclude(results []result, wanted int, compiled bool) (sum string, err error) {
-	var survived, failed []error
-	equivalent := 0
-	for _, r := range results {
-		switch {
-		case r.err != nil:
-			failed = append(failed, fmt.Errorf("%s: %w", r.name, r.err))
-		case compiled:
-		case r.equivalent() && (r.caught() || r.missed != ""):
-			failed = append(failed, fmt.Errorf("%s is called equivalent, and is not: %s %s %s",
-				r.name, r.tests, r.search, r.missed))
-		case r.passed != "":
-			failed = append(failed, fmt.Errorf("%s: the history %s does not fail", r.name, r.passed))
-		case r.equivalent():
-			equivalent++
-		case !r.caught():
-			survived = append(survived, fmt.Errorf(
-				"%s survived: strengthen a test, or call it equivalent in %s/%s and say why. %s",
-				r.name, r.pkg, tableName, r.missed))
+// mutants returns those of the core that match.
+func mutants(only *regexp.Regexp) (matching []mutant, err error) {
+	for _, c := range core {
+		all, err := inFolder(c.folder, c.files)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range all {
+			if only.MatchString(m.String()) {
+				matching = append(matching, m)
+			}
 		}
 	}
-	sum = fmt.Sprintf("mutants: %d tried, %d survived, %d are equivalent, %d failed", len(results),
-		len(survived), equivalent, len(failed))
-	if len(results) < wanted {
-		sum += fmt.Sprintf("; %d left out for lack of time", wanted-len(results))
+	if len(matching) == 0 {
+		return nil, fmt.Errorf("no mutant matches %s", only)
 	}
-	return sum, errors.Join(append(survived, failed...)...)
+	return matching, nil
+}
+
+type result struct {
+	mutant
+	verdict verdict
+}
+
+// tryAll tries mutants in their order, some at a time, while there is time.
+func tryAll(ctx context.Context, all []mutant, o options) (results []result, err error) {
+	var (
+		begun   = time.Now()
+		mu      sync.Mutex
+		next    int
+		tests   = suites{}
+		workers sync.WaitGroup
+	)
+	take := func() (m mutant, ok bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		late := o.within > 0 && time.Since(begun) > o.within
+		if next == len(all) || late || err != nil || ctx.Err() != nil {
+			return m, false
+		}
+		next++
+		return all[next-1], true
+	}
+	for range max(1, o.parallel) {
+		workers.Go(func() {
+			for m, ok := take(); ok; m, ok = take() {
+				v, failed := tests.try(ctx, m)
+				mu.Lock()
+				if err = errors.Join(err, failed); failed == nil {
+					results = append(results, result{m, v})
+					fmt.Printf("%9s  %s\n", v, m)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	return results, err
+}
+
+// report returns the result as Markdown.
+func report(results []result, all int) (text string, survived int) {
+	counts := map[string]map[verdict]int{}
+	var survivors, rows strings.Builder
+	for _, r := range results {
+		if counts[r.folder] == nil {
+			counts[r.folder] = map[verdict]int{}
+		}
+		counts[r.folder][r.verdict]++
+		if r.verdict == alive {
+			survived++
+			fmt.Fprintf(&survivors, "- %s\n", r)
+		}
+	}
+	for _, c := range core {
+		if n := counts[c.folder]; n != nil {
+			fmt.Fprintf(&rows, "| %s | %d | %d | %d |\n", c.folder, n[killed], n[alive], n[invalid])
+		}
+	}
+	return fmt.Sprintf("# Mutants\n\n%d of %d were tried, and %d survived.\n\n"+
+		"| package | killed | survived | did not compile |\n|---|---|---|---|\n%s\n%s",
+		len(results), all, survived, rows.String(), survivors.String()), survived
 }
