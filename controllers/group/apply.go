@@ -33,15 +33,11 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 	if o.replaces { // nobody saw that the old group was deleted
 		r.Metrics.groupDeleted(client.ObjectKeyFromObject(o.group))
 	}
-	next.tellUnanswered(o)
 	if d.roster.record != nil {
 		err := r.persistRoster(ctx, o, d.roster, &next)
 		if apierrors.IsConflict(err) {
 			return next, o.debounce, nil // the group has changed since it was observed
 		} else if err != nil {
-			group, told := o.group, d.rosterEvents
-			next.failed(err, group, v1.ElectionGroupStatus{Roster: d.roster.record},
-				func() { r.record(group, told) })
 			return r.onlyRemove(ctx, o, d, next, fmt.Errorf("persist the roster: %w", err))
 		}
 		o.published.Roster = d.roster.record
@@ -108,11 +104,6 @@ func (r *Reconciler) publishStatus(ctx context.Context, o observation, d statusD
 		status.Roster = nil
 		version, err := r.writeStatus(ctx, o, status, next.observedVersion(o.group), statusOwner)
 		if err != nil {
-			group, was := o.group, o.published
-			next.failed(err, group, status, func() {
-				r.record(group, d.events)
-				r.Metrics.published(group, was, d.status)
-			})
 			return err
 		}
 		status.Roster = o.published.Roster

@@ -31,7 +31,6 @@ type state struct {
 	// What was written last, because the cache may not show it yet.
 	written        v1.ElectionGroupStatus
 	writtenVersion string // resource version of that write
-	unanswered     []unanswered
 	labels         roleLabels
 
 	writes writeBudget // what is left of it for the status and the role label
@@ -89,7 +88,6 @@ func (s *state) lacks(coordinator string, epoch int64, agents int) bool {
 
 func (s *state) wrote(status v1.ElectionGroupStatus, version string) {
 	s.written, s.writtenVersion = *status.DeepCopy(), version
-	s.unanswered = nil
 }
 
 // older reports whether one resource version is older than another; nothing is older than an empty
