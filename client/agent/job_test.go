@@ -366,17 +366,3 @@ func TestATimerThatCannotBeWaitedFor(t *testing.T) {
 	<-closed
 	j.outcome()
 }
-
-// BenchmarkErr is what a check costs that reads the clock.
-func BenchmarkErr(b *testing.B) {
-	j, err := newJob(context.Background(), Permission{Granted: true, until: reading(b) + time.Hour}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer j.alarm.Close()
-	for b.Loop() {
-		if err := j.ctx.Err(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

@@ -85,29 +85,3 @@ func TestAProgramThatWasPausedDoesNothingMore(t *testing.T) {
 		t.Errorf("it acted %v after its permission", over)
 	}
 }
-
-// BenchmarkRest measures how much of a short permission is left when the work has noticed that its
-// context has ended; and how late the context ended. Run it on a machine that is busy, too.
-func BenchmarkRest(b *testing.B) {
-	const length = 82 * time.Millisecond
-	var least, latest time.Duration = length, 0
-	for b.Loop() {
-		now := reading(b)
-		j, err := newJob(context.Background(), Permission{Granted: true, until: now + length}, func() {})
-		if err != nil || j == nil {
-			b.Fatal(err)
-		}
-		noticed := make(chan time.Duration)
-		j.start(func(ctx context.Context, _ Epoch) error {
-			<-ctx.Done()
-			noticed <- reading(b)
-			return nil
-		})
-		at := <-noticed
-		least, latest = min(least, j.until-at), max(latest, at-j.end)
-		<-j.returned
-		<-j.watched
-	}
-	b.ReportMetric(float64(least.Microseconds())/1000, "ms-left")
-	b.ReportMetric(float64(latest.Microseconds())/1000, "ms-late")
-}

@@ -105,19 +105,6 @@ func FuzzPermission(f *testing.F) {
 	})
 }
 
-func BenchmarkValid(b *testing.B) {
-	at, err := boottime.Now()
-	if err != nil {
-		b.Fatal(err)
-	}
-	p := Permission{Granted: true, until: at + time.Hour}
-	for b.Loop() {
-		if !p.Valid() {
-			b.Fatal("not valid")
-		}
-	}
-}
-
 // An app that cannot read its clock may not act: it cannot know when its permission ends.
 func TestNothingIsPermittedWithoutAClock(t *testing.T) {
 	p := Permission{Granted: true, View: View{Epoch: 1}, until: time.Hour}

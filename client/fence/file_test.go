@@ -2,7 +2,6 @@ package fence
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -174,12 +173,6 @@ func TestANewGateIsOnDiskAtOnce(t *testing.T) {
 	}
 }
 
-func TestAFolderThatIsMissing(t *testing.T) {
-	if _, err := Open(filepath.Join(t.TempDir(), "not", "there")); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
-	}
-}
-
 func TestADiskThatFailsAdmitsNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "epoch")
@@ -194,21 +187,6 @@ func TestADiskThatFailsAdmitsNothing(t *testing.T) {
 		t.Error(err)
 	}
 	if g.Seen() != 5 {
-		t.Error(g.Seen())
-	}
-}
-
-func TestALeftOverTemporaryFileIsNoHindrance(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "epoch")
-	g := opened(t, path)
-	if err := os.WriteFile(path+".tmp", []byte(strings.Repeat("left over ", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.Admit(5); err != nil {
-		t.Fatal(err)
-	}
-	g.Close()
-	if g = opened(t, path); g.Seen() != 5 {
 		t.Error(g.Seen())
 	}
 }

@@ -146,17 +146,6 @@ func resources(names ...string) metav1.APIResourceList {
 	return list
 }
 
-// A group that is not there is another thing than a cluster that has none.
-func TestNoSuchGroupOfAnAPIServer(t *testing.T) {
-	kube := groupsOf{serve(t, pages{
-		"/apis/podesta.dev/v1/namespaces/shop/electiongroups/g": apierrors.NewNotFound(groupResource, "g"),
-	})}
-	_, err := readGroup(t.Context(), kube, reading{namespace: "shop", name: "g"}, io.Discard)
-	if exitCode(err) != exitNoGroup {
-		t.Errorf("%v", err)
-	}
-}
-
 // groupOfALaterVersion is a group as the API server sends it, with a field that this program does
 // not know.
 const groupOfALaterVersion = `{"apiVersion": "podesta.dev/v1", "kind": "ElectionGroup",

@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-
-	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // runbooks are the runbooks of alerts, and their list.
@@ -100,31 +98,6 @@ func checkPicture(t *testing.T, in surroundings, line, file string) {
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != drawn {
 		t.Errorf("%s is stale (%v): go test ./cmd/kubectl-election -rewrite", file, err)
-	}
-}
-
-// TestObservePage: what docs/guides/observe.md says of exit codes, states and watches is so.
-func TestObservePage(t *testing.T) {
-	text, err := os.ReadFile("../../docs/guides/observe.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page := string(text)
-	if !strings.Contains(page, "\n    "+healthyLine) {
-		t.Errorf("it does not show the line that a watch writes: %s", healthyLine)
-	}
-	for _, code := range []int{exitFailed, exitUsage, exitForbidden, exitNoCRD, exitNoGroup,
-		exitUnreachable, exitRefused, exitNotDone, exitCheck, exitTooOld, exitNoElection,
-		exitInterrupted} {
-		if !strings.Contains(page, fmt.Sprintf("\n| %d | ", code)) {
-			t.Errorf("it does not explain exit code %d", code)
-		}
-	}
-	for _, state := range []display.State{display.NoCoordinator, display.Disputed, display.Stalled,
-		display.Unknown, display.Degraded, display.Changing, display.Healthy} {
-		if !strings.Contains(page, fmt.Sprintf("\n| `%s` | ", state)) {
-			t.Errorf("it does not explain state %s", state)
-		}
 	}
 }
 

@@ -129,42 +129,6 @@ func TestForgetPlan(t *testing.T) {
 	}
 }
 
-func TestForgetExplains(t *testing.T) {
-	for named, want := range map[string][]string{
-		"": {"p-2    uid-p-2   Normal    gone for 1h0m0s\n", "p-3    uid-p-3   Unknown   exists\n",
-			"two processes may act as the coordinator at the " +
-				"same time", "These voters remain: p-0, p-1.\n"},
-		"p-4": {"These voters remain: p-0, p-1, p-2, p-3. Only 2 of them report to the manager, " +
-			"which is not a majority"},
-	} {
-		plan, err := newForgetPlan(lost(), strings.Fields(named))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out bytes.Buffer
-		if err := plan.explain(&out, noon); err != nil {
-			t.Fatal(err)
-		}
-		for _, w := range want {
-			if !strings.Contains(out.String(), w) {
-				t.Errorf("forget %s: no %q in\n%s", named, w, out.String())
-			}
-		}
-	}
-}
-
-func TestForgetAnnotation(t *testing.T) {
-	plan, err := newForgetPlan(lost(), []string{"p-4"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := plan.annotation()
-	if want := `{"generation":41,"processes":[{"name":"p-4","uid":"uid-p-4"}]}`; err != nil ||
-		got != want {
-		t.Errorf("got %s (%v), want %s", got, err, want)
-	}
-}
-
 func TestForgetAnswer(t *testing.T) {
 	plan, err := newForgetPlan(lost(), []string{"p-3", "p-4"})
 	if err != nil {
@@ -231,9 +195,3 @@ func TestAQuestionCanBeInterrupted(t *testing.T) {
 type writerFunc func([]byte) (int, error)
 
 func (w writerFunc) Write(b []byte) (int, error) { return w(b) }
-
-func TestForgetNeedsAGroup(t *testing.T) {
-	if _, err := run("forget"); err == nil || !strings.Contains(err.Error(), "no group given") {
-		t.Errorf("got %v", err)
-	}
-}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -164,24 +163,6 @@ func TestWaitingGoesOn(t *testing.T) {
 }
 
 var errForbidden = errors.New("forbidden")
-
-// A request is about the group that the user saw, and nothing is asked for without a confirmation.
-func TestStepDownAsks(t *testing.T) {
-	kube := answering(t, nil)
-	command := newCommand(around(kube))
-	command.SetArgs(strings.Fields("step-down scheduler -n shop"))
-	command.SetIn(strings.NewReader("yes\n"))
-	command.SetOut(&bytes.Buffer{})
-	err := command.ExecuteContext(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "nothing was changed") {
-		t.Errorf("without the group's name: %v", err)
-	}
-	g := &v1.ElectionGroup{}
-	key := types.NamespacedName{Namespace: "shop", Name: "scheduler"}
-	if err := kube.Get(t.Context(), key, g); err != nil || len(g.Annotations) > 0 {
-		t.Errorf("%v, annotations %v", err, g.Annotations)
-	}
-}
 
 // What becomes of the process that steps down depends on preemption.
 func TestStepDownSaysWhoCoordinatesAfterwards(t *testing.T) {

@@ -218,23 +218,6 @@ func TestWatchWritesALineAChange(t *testing.T) {
 	})
 }
 
-// A watch of all groups writes lines for those that come and go, too.
-func TestWatchOfAllGroups(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		w := begin(t, "status -A -w", nil)
-		events := <-w.watches
-		other := scheduler(t)
-		other.Name, other.Namespace = "other", "lab"
-		events.Add(other)
-		synctest.Wait()
-		got := w.out.take()
-		if !strings.HasPrefix(got, healthyLine) || !strings.Contains(got, "coordinates lab/other") {
-			t.Errorf("%q", got)
-		}
-		w.end()
-	})
-}
-
 // While the API server cannot be reached, the watch tries again, and says so each time.
 func TestWatchOutlivesTheAPIServer(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
@@ -287,26 +270,6 @@ func TestWatchErrors(t *testing.T) {
 	})
 }
 
-// A timeout, of the user's or of a proxy, may end each watch after some seconds. The pauses between
-// them stay short.
-func TestWatchThatATimeoutEnds(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		w := begin(t, "status scheduler -n shop -w", nil)
-		began := time.Now()
-		const watches, lasts = 30, 10 * time.Second
-		for range watches {
-			events := <-w.watches
-			time.Sleep(lasts)
-			events.Stop()
-		}
-		<-w.watches
-		if blind := time.Since(began) - watches*lasts; blind > watches*firstPause {
-			t.Errorf("nothing was watched for %v of %v", blind, time.Since(began))
-		}
-		w.end()
-	})
-}
-
 // Watches that end at once, without an error, are not begun again and again without pauses.
 func TestWatchThatEndsAtOnce(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
@@ -346,15 +309,6 @@ func TestWatchWithoutTheRight(t *testing.T) {
 		events.Stop()
 		if err := w.failed(); exitCode(err) != exitForbidden ||
 			!strings.Contains(err.Error(), "verb list") {
-			t.Errorf("%v", err)
-		}
-	})
-}
-
-func TestWatchOfNoGroup(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		w := begin(t, "status none -n shop -w", nil)
-		if err := w.failed(); exitCode(err) != exitNoGroup {
 			t.Errorf("%v", err)
 		}
 	})

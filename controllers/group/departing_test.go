@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -24,42 +23,6 @@ func told(d rosterDecision) string {
 		all = append(all, fmt.Sprintf("%s:%d%s", p.Name, p.Priority, voter))
 	}
 	return strings.Join(all, " ")
-}
-
-// From its deletion on, a process has priority 0 for the agents, whatever becomes of its pod; it
-// votes until its end is known or it hangs. The roster changes when it begins, and not again before
-// the voters do.
-func TestADepartingProcessNeverCoordinates(t *testing.T) {
-	s := voting(3)
-	began := s.observation.published.Roster.Generation
-	steps := []struct {
-		name  string
-		do    func()
-		want  string
-		grows bool
-	}{
-		{"all well", func() {}, "p-0:1+ p-1:2+ p-2:3+", false},
-		{"its deletion begins", func() { s.depart(2) }, "p-0:1+ p-1:2+ p-2:0+", true},
-		{"nothing more", func() {}, "p-0:1+ p-1:2+ p-2:0+", false},
-		{"its agent is silent", func() { s.loses(2, 0) }, "p-0:1+ p-1:2+ p-2:0+", false},
-		{
-			"it is called Failed, as is a pod on a lost node",
-			func() { s.pods[2].Status.Phase = corev1.PodFailed; s.pods[2].Status.PodIP = "" },
-			"p-0:1+ p-1:2+",
-			true,
-		},
-	}
-	for _, step := range steps {
-		s.later(time.Second)
-		step.do()
-		d := s.pass()
-		if got := told(d); got != step.want || (d.roster.Generation > began) != step.grows {
-			t.Errorf("%s: generation %d after %d, %s; want %s, a new one: %v", step.name,
-				d.roster.Generation, began, got, step.want, step.grows)
-		}
-		began = d.roster.Generation
-		s.acknowledge()
-	}
 }
 
 // The status shows a process's own priority, and a coordinator for as long as it is followed.

@@ -69,22 +69,6 @@ func TestGroupFields(t *testing.T) {
 	}
 }
 
-// Others may read a group that is in the cache already, so it is not changed again.
-func TestGroupFieldsLeavesWhatItHasMade(t *testing.T) {
-	group := &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{
-		owned("velero", update, `{"f:status":{"f:ready":{}}}`),
-	}}}
-	for range 2 {
-		before := group.ManagedFields
-		if _, err := GroupFields(group); err != nil {
-			t.Fatal(err)
-		}
-		if before[0].FieldsV1.GetRawString() == anyOfStatus && &group.ManagedFields[0] != &before[0] {
-			t.Error("the managedFields are replaced by the same ones")
-		}
-	}
-}
-
 // patchStatus notes a patch of a status: by whom, on which state, and what it says.
 func (w *writes) patchStatus(_ context.Context, _ client.Client, _ string, object client.Object,
 	patch client.Patch, options ...client.SubResourcePatchOption) error {

@@ -92,22 +92,3 @@ func TestARequestThatCannotBeReadIsToldOnce(t *testing.T) {
 	s.group.Annotations = map[string]string{v1.ForgetAnnotation: "yes"}
 	toldOnce(t, s, reasonForgetIgnored, "is ignored")
 }
-
-// BenchmarkForget reads a request for all voters of the largest group, and one about another
-// roster.
-func BenchmarkForget(b *testing.B) {
-	group := annotated("")
-	var all []string
-	for i := range v1.MaxProcesses {
-		all = append(all, fmt.Sprintf(`{"name":"p-%d","uid":"%d"}`, i, i))
-	}
-	group.Annotations[v1.ForgetAnnotation] = fmt.Sprintf(`{"generation":7,"processes":[%s]}`,
-		strings.Join(all, ","))
-	for name, generation := range map[string]int64{"this roster": 7, "another": 8} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				forgetRequest(group, generation)
-			}
-		})
-	}
-}

@@ -81,30 +81,6 @@ func TestLeftoverRoles(t *testing.T) {
 	})
 }
 
-// A pod that nobody may change is tried again more and more rarely, but never given up.
-func TestLeftoverRolesAreTriedMoreRarely(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		begun := time.Now()
-		var tried []time.Duration
-		l := &LeftoverRoles{
-			Client: (&writes{refuse: func(string) error {
-				if tried = append(tried, time.Since(begun)/time.Second); len(tried) >= 9 {
-					return nil
-				}
-				return errors.New("a webhook says no")
-			}}).client(),
-			Live:   finding(podWith("p-1", v1.RoleLabel, v1.RoleCoordinator)),
-			Logger: slog.New(slog.DiscardHandler),
-		}
-		if err := l.Start(t.Context()); err != nil {
-			t.Errorf("it ends with %v", err)
-		}
-		if want := []time.Duration{0, 5, 15, 35, 75, 155, 315, 615, 915, 915 + 60}; !slices.Equal(tried, want) {
-			t.Errorf("tried after %d s, want %d", tried, want)
-		}
-	})
-}
-
 // A manager that leads no more stops trying.
 func TestLeftoverRolesEnd(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {

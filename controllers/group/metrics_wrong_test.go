@@ -1,8 +1,6 @@
 package group
 
 import (
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -77,30 +75,6 @@ func TestAllThatIsWrongIsExposed(t *testing.T) {
 	for name := range exposed(t, registry) {
 		if strings.HasPrefix(name, "podesta_group_degraded") || strings.HasPrefix(name, "podesta_group_stalled") {
 			t.Errorf("of a deleted group there is %s", name)
-		}
-	}
-}
-
-// Every reason that the page of the status lists has a series, and no other.
-func TestReasonsThatAreExposed(t *testing.T) {
-	content, err := os.ReadFile("../../docs/reference/status.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	quoted := regexp.MustCompile("`(\\w+)`")
-	for heading, exposed := range map[string][]string{"Degraded": degradedReasons, "Stalled": stalledReasons} {
-		_, section, _ := strings.Cut(string(content), "\n## "+heading+"\n")
-		section, _, _ = strings.Cut(section, "\n## ")
-		var listed []string
-		for line := range strings.Lines(section) {
-			if cells := strings.Split(line, "|"); len(cells) > 2 {
-				for _, reason := range quoted.FindAllStringSubmatch(cells[1], -1) {
-					listed = append(listed, reason[1])
-				}
-			}
-		}
-		if diff := cmp.Diff(slices.Sorted(slices.Values(listed)), slices.Sorted(slices.Values(exposed))); diff != "" {
-			t.Errorf("%s: - docs/reference/status.md, + exposed:\n%s", heading, diff)
 		}
 	}
 }

@@ -179,46 +179,6 @@ func TestALabelThatCannotBeTakenOff(t *testing.T) {
 	}
 }
 
-// People are told of a label that cannot be written when that lasts, and each pass tries it.
-func TestALabelThatCannotBeWrittenIsTold(t *testing.T) {
-	s := newScene(3).sees("p-2", 0, 1, 2)
-	s.statusAt = s.now
-	r, w := writing(t, s)
-	s.applies(t, r) // the roster
-	s.later(time.Minute)
-	w.refuse = func(what string) error {
-		if what == "label p-2 of uid-2" {
-			return apierrors.NewInternalError(errors.New("failed calling webhook"))
-		}
-		return nil
-	}
-	pass := func() string {
-		t.Helper()
-		d := decide(s.observation)
-		next, _, err := r.apply(t.Context(), s.observation, d)
-		if (err != nil) != (w.refuse != nil) {
-			t.Fatal(err)
-		}
-		s.state = next
-		return conditionsIn(*d.status)
-	}
-	const told = "Stalled=True/RoleLabelRefused"
-	for seconds := range 8 {
-		if got := strings.Contains(pass(), told); got != (seconds >= 5) {
-			t.Errorf("after %d s it is told: %v", seconds, got)
-		}
-		s.later(time.Second)
-	}
-	if got := len(labelsOf(w)); got != 8 {
-		t.Errorf("it was tried in %d of 8 passes", got)
-	}
-	w.refuse = nil
-	pass()
-	if got := pass(); strings.Contains(got, told) {
-		t.Errorf("the label is there, and it tells %s", got)
-	}
-}
-
 // looks is an API server without Services, or with somebody else's, that counts how often it is
 // asked.
 type looks struct {

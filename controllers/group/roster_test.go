@@ -3,7 +3,6 @@ package group
 import (
 	"slices"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -66,70 +65,5 @@ func TestMembers(t *testing.T) {
 	if m := got.record.Members[0]; m.StateID != "m" || !*m.Voter ||
 		got.record.Generation != got.roster.Generation {
 		t.Errorf("recorded %+v", m)
-	}
-}
-
-// A roster gets a new generation when anything that agents must know has changed, and only then:
-// also across a restart of the manager, for which the persisted record is all there is.
-func TestGenerationGrowsWithEveryChange(t *testing.T) {
-	for _, test := range []struct {
-		name   string
-		change func(*scene)
-		grows  bool
-	}{
-		{"nothing", func(*scene) {}, false},
-		{"the manager restarts and knows no agent yet", func(s *scene) { clear(s.sightings) }, false},
-		{"another coordinator", func(s *scene) { s.sees("p-1", 0, 1, 2) }, false},
-		{"a subscription is lost", func(s *scene) { s.loses(0, 0) }, false},
-		{"an agent's container restarts", func(s *scene) { s.edit(0, func(r *roster.Report) { r.Incarnation++ }) }, false},
-		{"an agent lost its memory, on which nothing depends in a Classic group", func(s *scene) {
-			s.edit(0, func(r *roster.Report) { r.StateID = "other" })
-		}, false},
-		{"a pod's address", func(s *scene) { s.pods[0].Status.PodIP = "10.0.0.99" }, true},
-		{"a new pod of an old name", func(s *scene) { s.pods[0].UID = "new" }, true},
-		{"a pod less", func(s *scene) { s.pods = s.pods[:2] }, true},
-		{"a pod is on its way out", func(s *scene) { s.depart(0) }, true},
-		{"a pod ends", func(s *scene) { s.pods[0].Status.Phase = corev1.PodFailed }, true},
-		{"a priority", func(s *scene) {
-			s.group.Spec.Processes = []v1.Process{{Name: "p-0",
-				Priority: new(int32(9))}}
-		}, true},
-		{"a priority of a pod that does not exist", func(s *scene) {
-			s.group.Spec.Processes = []v1.Process{{Name: "x",
-				Priority: new(int32(9))}}
-		}, false},
-		{"the algorithm", func(s *scene) { s.group.Spec.Algorithm = v1.ChangRoberts }, true},
-		{"the timing", func(s *scene) { s.group.Spec.Timing.TimeoutMilliseconds++ }, true},
-		{"too many pods: the last roster stays", func(s *scene) { s.pods = newScene(257).pods }, false},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			s := newScene(3).sees("p-2", 0, 1, 2).published()
-			last := s.observation.published.Roster.Generation
-			s.now = s.now.Add(time.Minute)
-			test.change(s)
-			d := decideRoster(s.observation)
-			if (d.record != nil) != test.grows {
-				t.Fatalf("record %+v, want a new one: %v", d.record, test.grows)
-			}
-			if test.grows && d.record.Generation <= last {
-				t.Errorf("generation %d after %d", d.record.Generation, last)
-			}
-			if !test.grows && d.roster != nil && d.roster.Generation != last {
-				t.Errorf("the unchanged roster is told as generation %d, it is %d",
-					d.roster.Generation, last)
-			}
-		})
-	}
-}
-
-func TestAGroupWithoutPodsHasNoRoster(t *testing.T) {
-	if d := decideRoster(newScene(0).observation); d.roster != nil || d.record != nil ||
-		d.stalled != "" {
-		t.Errorf("got %+v", d)
-	}
-	emptied := newScene(3).published()
-	emptied.pods = nil
-	if d := decideRoster(emptied.observation); d.record == nil || len(d.record.Members) != 0 {
-		t.Errorf("a group that lost its pods: %+v, want an empty roster", d.record)
 	}
 }

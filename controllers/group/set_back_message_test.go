@@ -72,40 +72,6 @@ func TestStatusSetBack(t *testing.T) {
 	}
 }
 
-// The annotation is what an operator says; what cannot be read says nothing.
-func TestAdoptAnnotation(t *testing.T) {
-	for value, adopts := range map[string]bool{
-		`{"generation":864000,"newest":864000}`: true,
-		`{"generation":864000,"newest":863999}`: false,
-		`864000`:                                false,
-		`{"generation":864000,"newest":864000` + strings.Repeat(" ", 300) + `}`: false,
-	} {
-		s := voting(3)
-		s.held = s.setBack()
-		s.loses(1, 0).loses(2, 0)
-		s.later(time.Minute)
-		s.group.Annotations = map[string]string{v1.AdoptAnnotation: value}
-		if d := decide(s.observation); (d.roster.record != nil) != adopts {
-			t.Errorf("%s: %+v", value, d.roster)
-		}
-	}
-}
-
-// A manager that adopts a roster waits as long for promises made under it as the one before would.
-func TestAdoptedRosterKeepsTheLongestLease(t *testing.T) {
-	s := voting(3)
-	s.group.Spec.Timing.LeaseMilliseconds = 10_000
-	s.pass()
-	s.acknowledge()
-	s.group.Spec.Timing.LeaseMilliseconds = 500
-	s.pass()
-	s.acknowledge()
-	s.held = s.setBack()
-	if d := s.pass(); d.record == nil || d.record.LongestLeaseMilliseconds != 10_000 {
-		t.Errorf("adopted: %+v", d.record)
-	}
-}
-
 // MC10: while the status is set back, agents are asked for the roster that they use.
 func TestAgentsAreAskedForTheirRoster(t *testing.T) {
 	s := voting(3)

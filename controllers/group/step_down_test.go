@@ -126,40 +126,6 @@ func TestStepDownIsReadBack(t *testing.T) {
 	}
 }
 
-func TestStepDownIsBoundToWhatWasSeen(t *testing.T) {
-	to := func(name string, uid types.UID) func(*v1.StepDownRequest) {
-		return func(r *v1.StepDownRequest) { r.To = &v1.StepDownProcess{Name: name, UID: uid} }
-	}
-	for name, test := range map[string]struct {
-		change func(*v1.StepDownRequest)
-		says   string
-	}{
-		"another epoch":      {func(r *v1.StepDownRequest) { r.Epoch-- }, "has changed since"},
-		"another roster":     {func(r *v1.StepDownRequest) { r.Generation-- }, "has changed since"},
-		"another pod":        {func(r *v1.StepDownRequest) { r.Process.UID = "x" }, "has changed since"},
-		"no such successor":  {to("x", "x"), "Mend it or name another"},
-		"unhealthy":          {to("p-0", "uid-0"), "Mend it or name another"},
-		"an epoch to come":   {func(r *v1.StepDownRequest) { r.Epoch++ }, ""},
-		"a roster not known": {func(r *v1.StepDownRequest) { r.Generation++ }, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := led().hinders(roster.NotCandidateUnhealthy, 0)
-			s.asks(t, test.change)
-			priorities, events := s.told()
-			if fmt.Sprint(priorities) != "[1 2 3]" || !strings.Contains(events, test.says) ||
-				(test.says == "") != (events == "") {
-				t.Errorf("%v %q", priorities, events)
-			}
-		})
-	}
-	s := led().hinders(roster.NotCandidateUnhealthy, 0)
-	s.edit(1, func(r *roster.Report) { r.Withdrawn = true }) // as agents said that at first
-	s.asks(t, nil)
-	if _, events := s.told(); !strings.Contains(events, "no other process that reports") {
-		t.Errorf("nobody else is a candidate, and events are %q", events)
-	}
-}
-
 // While nobody reports, nobody is known to coordinate, whatever the status shows.
 func TestStepDownWaitsForReports(t *testing.T) {
 	s := led()

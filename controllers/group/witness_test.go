@@ -151,13 +151,3 @@ func TestOnlyWitnesses(t *testing.T) {
 		t.Errorf("condition Stalled is %+v", stalled)
 	}
 }
-
-// The row of a witness whose pod is gone, and which still votes, has priority 0, too.
-func TestAWitnessThatIsGone(t *testing.T) {
-	s := witnessing()
-	s.pods = s.pods[:2]
-	d := decideStatus(s.observation, decideRoster(s.observation))
-	if row := d.status.Processes[2]; row.Name != "p-2" || *row.Priority != 0 {
-		t.Errorf("its row is %+v", row)
-	}
-}

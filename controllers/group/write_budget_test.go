@@ -8,8 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-
-	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
 // budgeted returns how many of the writes come out of the budget, and how many there are in all.
@@ -94,25 +92,6 @@ func TestWritesOfAGroupThatFlapsAreBounded(t *testing.T) {
 	}
 }
 
-// An election and a rolling restart of a few pods are below the burst: nothing waits.
-func TestOrdinaryChangesDoNotWait(t *testing.T) {
-	s, r, w := settled(t)
-	s.flaps(t, r, 5*time.Second, time.Minute)
-	for range 3 {
-		s.sees("", 0, 1, 2)
-		s.applies(t, r)
-		s.later(DefaultDebounce)
-		s.sees("p-1", 0, 1, 2)
-		if again := s.applies(t, r); again != 0 {
-			t.Fatalf("it waits for %v after %q", again, w.all)
-		}
-		s.later(DefaultDebounce)
-		s.sees("p-2", 0, 1, 2)
-		s.applies(t, r)
-		s.later(DefaultDebounce)
-	}
-}
-
 // What one group spends is no other's, and a new group object under the same name begins anew.
 func TestEachGroupHasABudgetOfItsOwn(t *testing.T) {
 	s, r, _ := settled(t)
@@ -155,24 +134,5 @@ func TestARosterDoesNotWaitForTheBudget(t *testing.T) {
 		func(what string) bool { return strings.HasPrefix(what, "podesta-roster") })
 	if !persisted || !strings.HasPrefix(w.all[len(w.all)-1], "publish") {
 		t.Errorf("the writes were %q", w.all)
-	}
-}
-
-// TestWhatWaitsIsWrittenLater: a pass whose writes wait is made again when the budget covers them.
-func TestWhatWaitsIsWrittenLater(t *testing.T) {
-	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
-	o := observation{now: now}
-	o.writes = newWriteBudget()
-	for range writeBurst {
-		o.writes.spend(now)
-	}
-	due := decision{status: &statusDecision{status: v1.ElectionGroupStatus{Ready: "1/2"}}}
-	d := withinBudget(o, due)
-	if d.status != nil || d.again <= 0 || d.again > 2*writeEvery {
-		t.Fatalf("it writes %v, and is made again after %v", d.status, d.again)
-	}
-	o.now = now.Add(d.again)
-	if d = withinBudget(o, due); d.status == nil || d.again != 0 {
-		t.Errorf("when it is made again it writes %v, and waits for %v", d.status, d.again)
 	}
 }

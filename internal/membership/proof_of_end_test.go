@@ -22,16 +22,6 @@ func TestTheKubeletsWordStays(t *testing.T) {
 	}
 }
 
-// MC4: a voter acknowledges what it was given, up to the newest roster that there is.
-func TestWhatAcknowledges(t *testing.T) {
-	for generation, acknowledges := range map[int64]bool{0: false, 4: false, 5: true, 6: true, 7: true, 8: false} {
-		v := voter{Member: &Member{StateID: "m"}, report: &Report{StateID: "m", Generation: generation}}
-		if v.uses(5, 7) != acknowledges {
-			t.Errorf("the report of generation %d acknowledges: %t", generation, !acknowledges)
-		}
-	}
-}
-
 func TestKnownToHaveEnded(t *testing.T) {
 	// its deletion begins by the API server's clock, whatever the manager's shows
 	deleting := func(s *scene, since time.Duration) { s.deletes(2, s.Now.Add(-since), 30*time.Second) }

@@ -210,23 +210,6 @@ func TestManagerOfAnotherRulesLevel(t *testing.T) {
 	}
 }
 
-// MC11: a level that is not there is level 1: neither a digest nor a status of before there were
-// levels is another one.
-func TestRulesLevelOfOldData(t *testing.T) {
-	s := voting(3)
-	s.Roster = &Roster{
-		Generation: s.Roster.Generation, Digest: s.Roster.Digest, LongestLease: s.Roster.LongestLease,
-		Members: s.Roster.Members,
-	}
-	s.state = State{}
-	if d := s.pass(); d.Persist || d.Roster == nil {
-		t.Fatalf("%s: %+v", d.Why, d.Roster)
-	}
-	if was := "aa565d17"; s.Roster.Digest[:8] != was {
-		t.Fatalf("the digest of a roster of level 1 was %s…, and is %s", was, s.Roster.Digest)
-	}
-}
-
 // MC11: a voter that reports, and does not support the level in force, can acknowledge nothing, so
 // it carries no change of voters (MC6).
 func TestVoterOfAnotherRulesLevelCarriesNothing(t *testing.T) {

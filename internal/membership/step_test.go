@@ -285,20 +285,6 @@ func TestVoterThatLeavesIsLetGo(t *testing.T) {
 	}
 }
 
-// A process that has just joined votes a lease later.
-func TestNewcomerVotesAfterALease(t *testing.T) {
-	s := voting(3)
-	s.Pods = append(s.Pods, podNumber(3))
-	s.set(Report{UID: "uid-3", StateID: "m", Connected: true, Since: s.Now})
-	if d := s.pass(); s.voters() != "p-0 p-1 p-2" || d.Again != Outlast(second) || d.Pending != 1 {
-		t.Errorf("voters %q, again in %v, %d pending", s.voters(), d.Again, d.Pending)
-	}
-	s.later(Outlast(second))
-	if s.pass(); s.voters() != "p-0 p-1 p-2 p-3" {
-		t.Errorf("a lease later: voters %q", s.voters())
-	}
-}
-
 // Any generation since the last change of voters acknowledges it, from a majority of them, with the
 // state directory that the roster names, and only up to the newest one.
 func TestAcknowledgement(t *testing.T) {

@@ -205,13 +205,3 @@ func TestWitnessOutlivesASetBack(t *testing.T) {
 	}
 	s.stays(t, "set back")
 }
-
-// Step changes nothing in what it is given: other passes see the pods as they are.
-func TestWitnessesChangeNoFacts(t *testing.T) {
-	s := newScene(2)
-	s.mark(1, true)
-	s.foundedNow()
-	if p := s.Pods[1]; p.Priority != 2 {
-		t.Errorf("the pod has priority %d now", p.Priority)
-	}
-}

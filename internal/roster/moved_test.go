@@ -236,27 +236,6 @@ func TestATokenThatBuysAnotherGroup(t *testing.T) {
 	}
 }
 
-// What is known of where processes are is dropped with the rosters and the subscriptions.
-func TestPlacesAreDropped(t *testing.T) {
-	m := managerOf(t, labelled("scheduler"))
-	first, second := newSubscription(a, 1, nowhere{}), newSubscription(a, 2, nowhere{})
-	m.publisher.enter(a, first)
-	m.publisher.enter(a, second)
-	m.Publish(sample(1))
-	m.Publish(without(2))
-	m.Publish(of("billing", 1))
-	m.Disband("shop", "scheduler")
-	m.Disband("shop", "billing")
-	if len(m.publisher.places) != 1 {
-		t.Errorf("with subscriptions of one process: %v", m.publisher.places)
-	}
-	m.publisher.leave(a, first)
-	m.publisher.leave(a, second)
-	if len(m.publisher.places) != 0 {
-		t.Errorf("with no roster and no subscription: %v", m.publisher.places)
-	}
-}
-
 func ended(err error) <-chan error {
 	c := make(chan error, 1)
 	c <- err

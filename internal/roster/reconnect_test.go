@@ -63,33 +63,6 @@ func TestHowAgentsComeBack(t *testing.T) {
 	}
 }
 
-// A manager that comes later, because the machines are busy or the Lease of the last one has yet to
-// expire, finds no more of them in a second; and at first they wait no longer than they were told.
-func TestALateManagerIsNotFlooded(t *testing.T) {
-	for _, agents := range []int{300, 5_000, 50_000} {
-		perSecond := map[int]int{}
-		for range agents {
-			last, late := time.Duration(0), 0
-			for _, at := range attempts(newReconnection(agents), failoverWithin+2*maxBackoff) {
-				perSecond[int(at/time.Second)]++
-				if last > failoverWithin {
-					late++
-				}
-				if most := max(spreadOver(agents), 2*minBackoff); late > 0 && late <= 2 && at-last > most {
-					t.Errorf("one of %d agents waits %v, at most %v were told", agents, at-last, most)
-				}
-				last = at
-			}
-		}
-		limit := int(3*float64(agents)/spreadOver(agents).Seconds()) + 10
-		for second, n := range perSecond {
-			if n > limit {
-				t.Errorf("%d agents make %d attempts in second %d, want %d at most", agents, n, second, limit)
-			}
-		}
-	}
-}
-
 // Where no manager comes, the attempts become rare; and so they are from the beginning where no
 // manager has said how many agents there are, or none has kept a subscription.
 func TestWithoutAManagerAttemptsBecomeRare(t *testing.T) {

@@ -94,31 +94,6 @@ func TestLeaseMinimumOfAFile(t *testing.T) {
 	}
 }
 
-// A roster without a shortest lease has one lease, and so has the file that is made of it.
-func TestEncodedWithoutLeaseMinimum(t *testing.T) {
-	r := sample(1)
-	r.Safety, r.Lease, r.LeaseMinimum = Guarded, time.Second, 0
-	got, err := Parse(r.Encode())
-	must(t, err)
-	if got.LeaseMinimum != r.Lease {
-		t.Errorf("read back, its shortest lease is %v", got.LeaseMinimum)
-	}
-}
-
-// A roster of a manager or a state directory from before leases existed.
-func TestClassicNeedsNothingOfLease(t *testing.T) {
-	r := sample(1)
-	r.Lease, r.Preemption, r.Stable = 0, "", 0
-	must(t, r.Validate())
-	if again, err := Parse(r.Encode()); err != nil || !again.Equal(r) {
-		t.Errorf("encoded and parsed: %+v, %v", again, err)
-	}
-	r.Safety = Guarded
-	if err := r.Validate(); err == nil {
-		t.Error("a Guarded roster without a lease is accepted")
-	}
-}
-
 func TestEqualLooksAtEveryField(t *testing.T) {
 	for name, change := range map[string]func(*Roster){
 		"group UID":  func(r *Roster) { r.GroupUID = "other" },
@@ -244,18 +219,6 @@ func TestReportsThatAreRefused(t *testing.T) {
 	if got, err := reportFromWire(reportToWire(newer)); err != nil || got.Epoch != newer.Epoch ||
 		got.LeaseState != newer.LeaseState || got.Rules != newer.Rules || got.NotCandidate != newer.NotCandidate {
 		t.Errorf("got %+v, %v, want %+v", got, err, newer)
-	}
-}
-
-// What an agent of the previous release tells of its messages is dropped as it comes: a manager has
-// as many reports as there are agents.
-func TestTranscriptsAreNotKept(t *testing.T) {
-	wire := reportToWire(Report{LastElection: &Election{Sent: 1}})
-	wire.LastElection.Transcript = make([]string, 1000)
-	r, err := reportFromWire(wire)
-	must(t, err)
-	if again := reportToWire(r); len(again.GetLastElection().GetTranscript()) > 0 {
-		t.Errorf("%d lines are kept", len(again.GetLastElection().GetTranscript()))
 	}
 }
 
