@@ -137,7 +137,7 @@ func tryAll(ctx context.Context, all []mutant, o options) (results []result, err
 		begun   = time.Now()
 		mu      sync.Mutex
 		next    int
-		tests   = suites{}
+		tests   = suites{limits: map[string]time.Duration{}}
 		workers sync.WaitGroup
 	)
 	take := func() (m mutant, ok bool) {

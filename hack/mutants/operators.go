@@ -97,6 +97,13 @@ type generator struct {
 var text = regexp.MustCompile(`(?i)\b(log|slog|klog|logger|metrics|recorder|panic|append[A-Z]\w*)\b|` +
 	`\b(fmt|errors)\.|\b(String|Error|GoString)$`)
 
+// other is what takes the place of an operator, a result or a function.
+var other = map[string]string{
+	"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+",
+	"true": "false", "false": "true",
+	"min": "max", "max": "min",
+}
+
 // visit applies the operators to a node, and says whether to look into it.
 func (g *generator) visit(n ast.Node) bool {
 	switch n := n.(type) {
@@ -104,16 +111,26 @@ func (g *generator) visit(n ast.Node) bool {
 		return n.Tok == token.VAR || n.Tok == token.CONST
 	case *ast.FuncDecl:
 		return !text.MatchString(n.Name.Name)
+	case *ast.DeferStmt, *ast.GoStmt:
+		return false
 	case *ast.CallExpr:
-		return g.call(n)
+		name := g.code(n.Fun)
+		if with := other[name]; with != "" {
+			g.replace(n.Fun, with, "instead of")
+		}
+		return !text.MatchString(name)
 	case *ast.BinaryExpr:
 		g.binary(n)
 	case *ast.IfStmt:
-		g.condition(n.Cond)
+		if _, ok := n.Cond.(*ast.BinaryExpr); !ok {
+			g.replace(n.Cond, "!("+g.code(n.Cond)+")", "instead of")
+		}
 	case *ast.ReturnStmt:
-		g.answer(n)
-	case *ast.DeferStmt, *ast.GoStmt:
-		return false
+		for _, result := range n.Results {
+			if with := other[g.code(result)]; with != "" {
+				g.replace(result, with, "instead of")
+			}
+		}
 	case *ast.IncDecStmt:
 		g.replace(n, "", "without")
 	case *ast.AssignStmt:
@@ -121,25 +138,18 @@ func (g *generator) visit(n ast.Node) bool {
 			g.replace(n, "", "without")
 		}
 	case *ast.ExprStmt:
-		call := g.code(n)
-		lock := regexp.MustCompile(`Lock\(\)$`).MatchString(call) // only luck finds that
-		if name, _, _ := strings.Cut(call, "("); !lock && !text.MatchString(name) {
+		name, _, _ := strings.Cut(g.code(n), "(")
+		lock := strings.HasSuffix(name, "Lock") || strings.HasSuffix(name, "Unlock") // only luck finds that
+		if !lock && !text.MatchString(name) {
 			g.replace(n, "", "without")
 		}
 	}
 	return true
 }
 
-// other is what takes an operator's place.
-var other = map[token.Token]string{
-	token.LSS: "<=", token.LEQ: "<", token.GTR: ">=", token.GEQ: ">",
-	token.EQL: "!=", token.NEQ: "==",
-	token.ADD: "-", token.SUB: "+",
-}
-
 func (g *generator) binary(n *ast.BinaryExpr) {
 	x, y := g.code(n.X), g.code(n.Y)
-	switch with := other[n.Op]; {
+	switch with := other[n.Op.String()]; {
 	case n.Op == token.LAND, n.Op == token.LOR:
 		g.replace(n, x, "instead of")
 		if left, ok := n.X.(*ast.BinaryExpr); !ok || left.Op != n.Op { // else the operands of x go one by one
@@ -147,39 +157,8 @@ func (g *generator) binary(n *ast.BinaryExpr) {
 		}
 	case n.Op == token.ADD && strings.ContainsAny(x+y, "\"`"): // strings
 	case with != "":
-		at := int(n.OpPos) - g.set.File(n.Pos()).Base()
-		g.add(n.OpPos, at, at+len(n.Op.String()), with,
-			fmt.Sprintf("%s %s %s instead of %s", x, with, y, n.Op))
+		g.replace(n, x+" "+with+" "+y, "instead of")
 	}
-}
-
-func (g *generator) condition(n ast.Expr) {
-	if _, ok := n.(*ast.BinaryExpr); !ok {
-		g.replace(n, "!("+g.code(n)+")", "instead of")
-	}
-}
-
-func (g *generator) answer(n *ast.ReturnStmt) {
-	for _, r := range n.Results {
-		switch g.code(r) {
-		case "true":
-			g.replace(r, "false", "returned instead of")
-		case "false":
-			g.replace(r, "true", "returned instead of")
-		}
-	}
-}
-
-func (g *generator) call(n *ast.CallExpr) (into bool) {
-	switch name := g.code(n.Fun); {
-	case name == "min":
-		g.replace(n.Fun, "max", "instead of")
-	case name == "max":
-		g.replace(n.Fun, "min", "instead of")
-	default:
-		return !text.MatchString(name)
-	}
-	return true
 }
 
 // code returns the source of a node.
@@ -190,23 +169,16 @@ func (g *generator) code(n ast.Node) string {
 
 // replace adds a mutant that has something in place of a node.
 func (g *generator) replace(n ast.Node, with, how string) {
-	base := g.set.File(n.Pos()).Base()
-	g.add(n.Pos(), int(n.Pos())-base, int(n.End())-base, with,
-		strings.TrimSpace(with+" "+how+" "+g.code(n)))
-}
-
-func (g *generator) add(pos token.Pos, from, to int, with, what string) {
-	line := g.set.Position(pos).Line
-	if g.ignored[line] {
-		return
+	base, line := g.set.File(n.Pos()).Base(), g.set.Position(n.Pos()).Line
+	if !g.ignored[line] {
+		g.found = append(g.found, mutant{
+			line: line,
+			from: int(n.Pos()) - base,
+			to:   int(n.End()) - base,
+			with: with,
+			what: strings.Join(strings.Fields(with+" "+how+" "+g.code(n)), " "),
+		})
 	}
-	g.found = append(g.found, mutant{
-		line: line,
-		from: from,
-		to:   to,
-		with: with,
-		what: strings.Join(strings.Fields(what), " "),
-	})
 }
 
 // apply returns a file with the mutant in it.

@@ -22,10 +22,11 @@ const (
 	invalid verdict = "invalid" // does not compile
 )
 
-// suites are the tests of packages. Safe for concurrent use.
+// suites are the tests of packages, and how long they may take with a mutant. Safe for concurrent
+// use.
 type suites struct {
 	mu     sync.Mutex
-	limits map[string]func() (time.Duration, error)
+	limits map[string]time.Duration
 }
 
 // try runs the tests of a mutant's package with the mutant.
@@ -59,27 +60,21 @@ func (s *suites) try(ctx context.Context, m mutant) (verdict, error) {
 // one. The error says that they fail without one.
 func (s *suites) limit(ctx context.Context, folder string) (time.Duration, error) {
 	s.mu.Lock()
-	if s.limits == nil {
-		s.limits = map[string]func() (time.Duration, error){}
+	defer s.mu.Unlock()
+	if limit, ok := s.limits[folder]; ok {
+		return limit, nil
 	}
-	if s.limits[folder] == nil {
-		s.limits[folder] = sync.OnceValues(func() (time.Duration, error) {
-			begun := time.Now()
-			out, err := test(ctx, folder, time.Hour)
-			if err != nil {
-				err = fmt.Errorf("%s fails without a mutant: %w\n%s", folder, err, out)
-			}
-			return time.Minute + 3*time.Since(begun), err
-		})
+	begun := time.Now()
+	if out, err := test(ctx, folder, time.Hour); err != nil {
+		return 0, fmt.Errorf("%s fails without a mutant: %w\n%s", folder, err, out)
 	}
-	once := s.limits[folder]
-	s.mu.Unlock()
-	return once()
+	s.limits[folder] = time.Minute + 3*time.Since(begun)
+	return s.limits[folder], nil
 }
 
-// test runs the tests of a package, in the module that it belongs to, on one processor.
+// test runs the short tests of a package, in the module that it belongs to, on one processor.
 func test(ctx context.Context, folder string, limit time.Duration, flags ...string) ([]byte, error) {
-	flags = append([]string{"test", "-p=1", "-vet=off", "-count=1", "-failfast",
+	flags = append([]string{"test", "-short", "-p=1", "-vet=off", "-count=1", "-failfast",
 		"-timeout=" + limit.String()}, flags...)
 	c := exec.CommandContext(ctx, "go", append(flags, ".")...)
 	c.Dir = folder
