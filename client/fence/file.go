@@ -42,40 +42,34 @@ func open(d disk, name string) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := file{s}
-	highest, err := f.load()
+	highest, err := s.load()
 	if errors.Is(err, fs.ErrNotExist) {
-		err = f.save(0) // a disk that takes no writes is better known now
+		err = s.write(encode(0)) // a disk that takes no writes is better known now
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.unlock())
 	}
 	return &Gate{
 		highest: highest,
-		keep:    f.keep,
+		keep:    s.keep,
 		release: s.unlock,
 	}, nil
 }
 
-// file is where a gate keeps the highest epoch.
-type file struct{ *store }
-
-// keep saves an epoch before it is admitted.
-func (f file) keep(epoch agent.Epoch) error {
-	if err := f.save(epoch); err != nil {
-		return fmt.Errorf("epoch %v is not admitted, because it could not be saved: %w", epoch, err)
-	}
-	return nil
-}
-
-func (f file) save(epoch agent.Epoch) error { return f.write(encode(epoch)) }
-
 // load reads the highest epoch that was saved.
-func (f file) load() (agent.Epoch, error) {
+func (s *store) load() (agent.Epoch, error) {
 	const most = 1 << 10 // a record is shorter
-	data, err := f.read(most)
+	data, err := s.read(most)
 	if err != nil {
 		return 0, err
 	}
 	return decode(data)
+}
+
+// keep saves an epoch before it is admitted.
+func (s *store) keep(epoch agent.Epoch) error {
+	if err := s.write(encode(epoch)); err != nil {
+		return fmt.Errorf("epoch %v is not admitted, because it could not be saved: %w", epoch, err)
+	}
+	return nil
 }
