@@ -1,7 +1,7 @@
 // Package record is the form of small files that must not be misread: one line of text with a name,
 // a version, a body, and a checksum of all three.
 //
-//	podesta-fence 1 epoch 42 checksum 7a769e40
+//	podesta-incarnation 1 1800000000000 checksum ee3e9e66
 //
 // Decode takes exactly what Encode makes. Whatever else is in a file is an error (Damaged, or Newer
 // if a newer program wrote it), so that a damaged file is never taken for another content. The form
