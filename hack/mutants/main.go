@@ -5,7 +5,8 @@
 //	go run ./hack/mutants [-only REGEXP] [-within 10m [-first N]] [-parallel N] [-o FILE]
 //
 // The tree stays as it is: the compiler gets the changed file as an overlay. The operators are in
-// operators.go. If a change to a line makes no difference, the line ends with a comment that says why:
+// operators.go. If a change to a line makes no difference, the line ends with a comment that says
+// why:
 //
 //	if at >= best { //mutants:ignore of two that are equal, either will do
 //

@@ -93,8 +93,8 @@ type generator struct {
 	found   []mutant
 }
 
-// text is what only people read: the calls, and the functions, that say it.
-var text = regexp.MustCompile(`(?i)\b(log|slog|klog|logger|metrics|recorder|panic|append[A-Z]\w*)\b|` +
+// text matches calls and functions whose result only people read.
+var text = regexp.MustCompile(`(?i)\b(log|slog|klog|logger|metrics|recorder|panic)\b|` +
 	`\b(fmt|errors)\.|\b(String|Error|GoString)$`)
 
 // other is what takes the place of an operator, a result or a function.
