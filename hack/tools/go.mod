@@ -12,6 +12,7 @@ tool (
 
 require (
 	github.com/bufbuild/protocompile v0.14.1
+	github.com/grafana/grafana-foundation-sdk/go v0.0.22
 	google.golang.org/protobuf v1.36.12
 )
 

@@ -16,8 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/hack/dashboards/grafana"
-	"github.com/podesta-dev/podesta/hack/dashboards/picture"
 	"github.com/podesta-dev/podesta/test/prometheus"
 )
 
@@ -29,7 +27,7 @@ type phase struct {
 
 // Every query of every panel returns data while a group's coordinator is killed, paused and cut
 // off: in each of these parts. What asks for nothing but trouble returns data when somebody has
-// then misconfigured the group. With -pictures, what they return is drawn.
+// then misconfigured the group.
 func TestDashboards(t *testing.T) {
 	if elsewhere() {
 		t.Skip("it needs the signals and cuts of the local cluster")
@@ -123,35 +121,29 @@ func scraped(t *testing.T, g *group) {
 	})
 }
 
-// show has every query of a dashboard answered, and draws what came.
+// show has every query of a dashboard answered.
 func show(t *testing.T, file string, begun time.Time, phases []phase) {
 	t.Helper()
 	content, err := os.ReadFile(file)
 	must(t, err)
-	var dashboard grafana.Dashboard
+	var dashboard struct {
+		Title  string
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
 	must(t, json.Unmarshal(content, &dashboard))
-	p := picture.Picture{
-		Dashboard: dashboard,
-		Note:      "drawn from the answers of Prometheus; not Grafana's rendering",
-		From:      begun,
-		To:        time.Now(),
-		Step:      every,
-		Answers:   map[string][]prometheus.Series{},
-	}
-	for _, phase := range phases {
-		p.Marks = append(p.Marks, picture.Mark{At: phase.begin, Text: phase.name})
-	}
 	chosen := strings.NewReplacer("$namespace", "shop", "$group", "checkout", "$__rate_interval", "5s")
-	queries := 0
+	queries, over := 0, time.Now()
 	for _, panel := range dashboard.Panels {
 		for _, target := range panel.Targets {
 			queries++
-			answer, err := prom.Range(t.Context(), chosen.Replace(target.Expr), p.From, p.To, every)
+			answer, err := prom.Range(t.Context(), chosen.Replace(target.Expr), begun, over, every)
 			if err != nil {
 				t.Errorf("%s, %s: %v", dashboard.Title, panel.Title, err)
 				continue
 			}
-			p.Answers[target.Expr] = answer
 			for _, phase := range phases {
 				if trouble.MatchString(target.Expr) != (phase.name == misconfigured) {
 					continue
@@ -163,10 +155,6 @@ func show(t *testing.T, file string, begun time.Time, phases []phase) {
 		}
 	}
 	t.Logf("%s: %d panels, %d queries", dashboard.Title, len(dashboard.Panels), queries)
-	if *pictures != "" {
-		name := strings.TrimSuffix(filepath.Base(file), ".json") + ".svg"
-		must(t, os.WriteFile(filepath.Join(*pictures, name), p.SVG(), 0o644))
-	}
 }
 
 // answered reports whether there is a number during a part.

@@ -33,8 +33,6 @@ const (
 	patience = 2 * time.Minute
 )
 
-var pictures = flag.String("pictures", "", "a folder to draw what the dashboards show into")
-
 // What all tests use.
 var (
 	state      string // the cluster's directory, and below it Prometheus'
