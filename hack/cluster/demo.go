@@ -12,7 +12,6 @@ import (
 	"github.com/podesta-dev/podesta/hack/cluster/demo"
 	"github.com/podesta-dev/podesta/hack/cluster/local"
 	"github.com/podesta-dev/podesta/hack/cluster/podrunner"
-	"github.com/podesta-dev/podesta/hack/cluster/recording"
 	"github.com/podesta-dev/podesta/test/port"
 )
 
@@ -48,46 +47,6 @@ func demoCommand() *cobra.Command {
 		"at the end)")
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave the cluster running until Ctrl-C")
 	return cmd
-}
-
-// recordCommand draws the README's picture of a failover.
-func recordCommand() *cobra.Command {
-	var repository, file string
-	cmd := &cobra.Command{
-		Use:   "record",
-		Short: "Record kubectl election status -w during a failover, as an animated SVG",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return record(cmd, repository, file) },
-	}
-	cmd.Flags().StringVar(&repository, "repository", ".",
-		"root of the source tree, with bin/ and config/")
-	cmd.Flags().StringVarP(&file, "output", "o", "docs/failover.svg", "file to write")
-	return cmd
-}
-
-func record(cmd *cobra.Command, repository, file string) (err error) {
-	state, err := os.MkdirTemp("", "podesta-recording-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = tidy(cmd, state, err) }()
-	report := say(cmd.ErrOrStderr())
-	cluster, err := startDemo(cmd, repository, state, report)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, cluster.Close()) }()
-	film, err := recording.Record(cmd.Context(),
-		recording.Options{
-			Repository: repository,
-			Cluster:    cluster.Cluster,
-			Report:     report,
-		})
-	if err != nil {
-		return errors.Join(cluster.failure(), err)
-	}
-	report(fmt.Sprintf("%s: %d pictures, %.0f s", file, len(film.Frames), film.Length.Seconds()))
-	return os.WriteFile(file, []byte(film.SVG()), 0o644)
 }
 
 // tidy removes the state of a run that went well. If it did not, the logs are of use.
@@ -181,13 +140,11 @@ func demoOptions(repository, state, address string) (local.Options, error) {
 		CRDs:      []string{in("config/crd/bases")},
 		Manifests: []string{in("config/manager/namespace.yaml"), in("config/rbac")},
 		Manager: local.Manager{
-			Path:    in("bin/manager"),
-			Args:    []string{"--roster-address=" + address, "--health-address=0"},
-			User:    managerUser,
-			Restart: true,
+			Path: in("bin/manager"),
+			Args: []string{"--roster-address=" + address, "--health-address=0"},
+			User: managerUser,
 		},
 	}
-	f.options.Pods.Node = "local"
 	f.options.Pods.Backoff = demoBackoff
 	return f.complete()
 }

@@ -14,13 +14,7 @@ require (
 	k8s.io/client-go v0.37.2
 	k8s.io/klog/v2 v2.140.0
 	sigs.k8s.io/controller-runtime v0.25.2
-	sigs.k8s.io/yaml v1.6.0
-)
-
-require (
-	github.com/creack/pty v1.1.24
-	github.com/hinshun/vt10x v0.0.0-20220301184237-5011da428d02
-	golang.org/x/sync v0.24.0
+	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
 require (

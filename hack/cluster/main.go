@@ -44,7 +44,7 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(assetsCommand(), upCommand(), demoCommand(), recordCommand(), pauseCommand(),
+	root.AddCommand(assetsCommand(), upCommand(), demoCommand(), pauseCommand(),
 		tetherCommand(), keepCommand())
 	return root
 }

@@ -17,9 +17,9 @@ import (
 const agentImage = "podesta-dev/agent"
 
 type upFlags struct {
-	options              local.Options
-	agent                string
-	images, env, resolve []string
+	options         local.Options
+	agent           string
+	images, resolve []string
 }
 
 func upCommand() *cobra.Command {
@@ -35,8 +35,6 @@ func upCommand() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVar(&o.State, "dir", "", "directory of the cluster: kubeconfig, logs, pods")
 	_ = cmd.MarkFlagRequired("dir") // fails only for a flag that does not exist
-	flags.StringVar(&o.Assets.Cache, "assets", "", "cache of etcd and kube-apiserver, as for "+
-		"`cluster assets --dir`")
 	flags.StringArrayVar(&o.CRDs, "crds", nil, "file or directory of CustomResourceDefinitions to "+
 		"install (repeatable)")
 	flags.StringArrayVar(&o.Manifests, "apply", nil, "file, or directory of files, to apply before "+
@@ -46,16 +44,12 @@ func upCommand() *cobra.Command {
 	flags.StringArrayVar(&o.Manager.Args, "manager-arg", nil, "argument for the manager (repeatable)")
 	flags.StringVar(&o.Manager.User, "manager-user", "", "user that the manager is to the API "+
 		"server, such as system:serviceaccount:NAMESPACE:NAME (default one who may do everything)")
-	flags.BoolVar(&o.Manager.Restart, "restart-manager", true, "start the manager again when it ends")
 	flags.StringVar(&f.agent, "agent", "", "program that stands for the agent's image: short for "+
 		"--image "+agentImage+"=PATH")
 	flags.StringArrayVar(&f.images, "image", nil, "NAME=PATH: the program that stands for an image; "+
 		"NAME is its repository or the end of it, without tag (repeatable)")
-	flags.StringArrayVar(&f.env, "env", nil, "KEY=VALUE: variable for every container that does not "+
-		"set it (repeatable)")
 	flags.StringArrayVar(&f.resolve, "resolve", nil, "HOST=ADDRESS or HOST:PORT=ADDRESS:PORT: "+
 		"replace it in args and env values of pods; stands for DNS (repeatable)")
-	flags.StringVar(&o.Pods.Node, "node", "local", "name of the node that pods are bound to")
 	flags.DurationVar(&o.Pods.Backoff.First, "restart-delay", podrunner.DefaultBackoff.First,
 		"wait before a container's first restart; it doubles")
 	flags.DurationVar(&o.Pods.Backoff.Max, "restart-delay-max", podrunner.DefaultBackoff.Max,
@@ -114,9 +108,6 @@ func (f *upFlags) complete() (local.Options, error) {
 		if o.Manager.Path, err = program(o.Manager.Path); err != nil {
 			return o, fmt.Errorf("--manager: %w", err)
 		}
-	}
-	if o.Pods.Env, err = pairs("--env", f.env); err != nil {
-		return o, err
 	}
 	o.Pods.Resolve, err = pairs("--resolve", f.resolve)
 	return o, err

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestFlagsOfUp(t *testing.T) {
@@ -14,7 +12,7 @@ func TestFlagsOfUp(t *testing.T) {
 	if err := os.WriteFile(agent, nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	f := upFlags{agent: agent, images: []string{"busybox=/bin/sh"}, env: []string{"A=b=c", "B="}, resolve: []string{"x.svc:1=127.0.0.1:2"}}
+	f := upFlags{agent: agent, images: []string{"busybox=/bin/sh"}, resolve: []string{"x.svc:1=127.0.0.1:2"}}
 	f.options.Manager.Path = agent
 	o, err := f.complete()
 	if err != nil {
@@ -26,31 +24,21 @@ func TestFlagsOfUp(t *testing.T) {
 	if o.Pods.Images["busybox"].Path != "/bin/sh" || o.Pods.Images["pause"].Path == "" {
 		t.Errorf("images %v", o.Pods.Images)
 	}
-	if !maps.Equal(o.Pods.Env, map[string]string{"A": "b=c", "B": ""}) || o.Pods.Resolve["x.svc:1"] != "127.0.0.1:2" {
-		t.Errorf("env %v, resolve %v", o.Pods.Env, o.Pods.Resolve)
+	if o.Pods.Resolve["x.svc:1"] != "127.0.0.1:2" {
+		t.Errorf("resolve %v", o.Pods.Resolve)
 	}
 }
 
 func TestWrongFlagsAreNamed(t *testing.T) {
 	for want, f := range map[string]upFlags{
-		`--env "A": must be NAME=VALUE`: {env: []string{"A"}},
-		"--image x: ":                   {images: []string{"x=/nowhere/x"}},
-		"build it first":                {agent: "/nowhere/agent"},
-		"/ is not a program":            {images: []string{"x=/"}},
-		`--resolve "=a"`:                {resolve: []string{"=a"}},
+		`--resolve "A": must be NAME=VALUE`: {resolve: []string{"A"}},
+		"--image x: ":                       {images: []string{"x=/nowhere/x"}},
+		"build it first":                    {agent: "/nowhere/agent"},
+		"/ is not a program":                {images: []string{"x=/"}},
+		`--resolve "=a"`:                    {resolve: []string{"=a"}},
 	} {
 		if _, err := f.complete(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q in it", err, want)
 		}
-	}
-}
-
-func TestTheDefaultsOfUp(t *testing.T) {
-	cmd := upCommand()
-	restart, _ := cmd.Flags().GetBool("restart-manager")
-	first, _ := cmd.Flags().GetDuration("restart-delay")
-	most, _ := cmd.Flags().GetDuration("restart-delay-max")
-	if !restart || first != time.Second || most != 5*time.Minute {
-		t.Errorf("restart-manager %v, restart-delay %s, restart-delay-max %s", restart, first, most)
 	}
 }

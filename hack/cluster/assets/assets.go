@@ -1,13 +1,13 @@
 // Package assets finds or makes the programs of a control plane: etcd, kube-apiserver and kubectl.
 //
 // It looks in this order: the directory that KUBEBUILDER_ASSETS names; the cache; the binaries that
-// Kubernetes publishes for envtest; and where those cannot be had, it builds the programs from
-// their Go modules, once (some minutes). It needs Go and a module proxy; neither root nor Docker.
+// Kubernetes publishes for envtest, which its own program setup-envtest fetches; and where those
+// cannot be had, it builds the programs from their Go modules, once (some minutes). It needs Go and
+// a module proxy; neither root nor Docker.
 package assets
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,12 +15,22 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
+
+	"golang.org/x/mod/semver"
 )
 
 // The versions that belong together.
 const (
 	Kubernetes = "v1.37.1"
 	Etcd       = "v3.7.3"
+)
+
+// setupEnvtest is the program that fetches what Kubernetes publishes, and fetching how long it may
+// take.
+const (
+	setupEnvtest = "sigs.k8s.io/controller-runtime/tools/setup-envtest@v0.25.1"
+	fetching     = 10 * time.Minute
 )
 
 // ControlPlane are the programs that run a control plane, All those that envtest expects.
@@ -82,28 +92,45 @@ func Dir(ctx context.Context, o Options) (string, error) {
 
 // fill makes what is missing: it fetches published programs or else builds them.
 func fill(ctx context.Context, cache string, o Options) (string, error) {
-	progress := newProgress(o.Log)
-	published, built := places(cache)
-	err := publish(published, o.Programs, func(dir string, _ []string) error {
-		return progress.step("fetching the published etcd, kube-apiserver and kubectl", megabytes,
-			func(done *tally) error { return download(ctx, client(), indexURL(), dir, done) })
-	})
-	if err == nil {
-		return published, nil
-	}
-	if ctx.Err() != nil {
-		return "", ctx.Err()
+	progress := progress{start: time.Now(), log: o.Log}
+	var dir string
+	err := progress.step("fetching etcd, kube-apiserver and kubectl with setup-envtest",
+		func(done *tally) (err error) {
+			dir, err = fetch(ctx, cache, o.Programs, done)
+			return err
+		})
+	if err == nil || ctx.Err() != nil {
+		return dir, err
 	}
 	progress.say("they cannot be had (%v): building them from their Go modules, once, about 4 min "+
 		"on 2 cores", err)
-	err = publish(built, o.Programs, func(dir string, missing []string) error {
-		return build(ctx, progress, filepath.Join(cache, "src"), dir, missing)
+	dir = built(cache)
+	err = publish(dir, o.Programs, func(temporary string, missing []string) error {
+		return progress.step("building "+strings.Join(missing, ", "), func(done *tally) error {
+			return build(ctx, filepath.Join(cache, "src"), temporary, missing, done)
+		})
 	})
 	if err != nil {
 		return "", err
 	}
-	progress.say("built into %s", built)
-	return built, nil
+	progress.say("built into %s", dir)
+	return dir, nil
+}
+
+// fetch has setup-envtest fetch the newest published patch release of our minor version.
+func fetch(ctx context.Context, cache string, programs []string, done *tally) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetching)
+	defer cancel()
+	out, err := goCommand(ctx, cache, done.count, "run", setupEnvtest, "use",
+		strings.TrimPrefix(semver.MajorMinor(Kubernetes), "v")+".x", "--bin-dir", cache, "-p", "path")
+	if err != nil {
+		return "", err
+	}
+	dir := strings.TrimSpace(string(out))
+	if missing := missingFrom(dir, programs); len(missing) > 0 {
+		return "", fmt.Errorf("%s is missing in %s", strings.Join(missing, ", "), dir)
+	}
+	return dir, nil
 }
 
 // publish makes the programs that a directory does not have yet in a directory beside it, and moves
@@ -124,13 +151,9 @@ func publish(place string, programs []string, fill func(dir string, missing []st
 	if err := os.MkdirAll(place, 0o755); err != nil {
 		return err
 	}
-	made, err := os.ReadDir(temporary)
-	if err != nil {
-		return err
-	}
-	for _, program := range made { // a published archive has more than what was wanted
-		if err := os.Rename(filepath.Join(temporary, program.Name()),
-			filepath.Join(place, program.Name())); err != nil {
+	for _, program := range wanted {
+		if err := os.Rename(filepath.Join(temporary, program),
+			filepath.Join(place, program)); err != nil {
 			return err
 		}
 	}
@@ -153,16 +176,14 @@ func (o Options) cache() (string, error) {
 	return cache, os.MkdirAll(cache, 0o755)
 }
 
-// places are the directories of one cache: published programs are those of the newest patch release
-// that is published, built ones have exactly our versions.
-func places(cache string) (published, built string) {
-	return filepath.Join(cache, minor(Kubernetes)+"-published"), filepath.Join(cache,
-		Kubernetes+"-"+Etcd)
-}
+// built is the directory of the programs that are built; they have exactly our versions.
+func built(cache string) string { return filepath.Join(cache, Kubernetes+"-"+Etcd) }
 
+// cached returns the directory of what is built, or else of what setup-envtest has fetched.
 func cached(cache string, programs []string) (dir string, found bool) {
-	published, built := places(cache)
-	for _, dir := range []string{built, published} {
+	fetched, _ := filepath.Glob(filepath.Join(cache, "k8s", fmt.Sprintf("%s.*-%s-%s",
+		strings.TrimPrefix(semver.MajorMinor(Kubernetes), "v"), runtime.GOOS, runtime.GOARCH)))
+	for _, dir := range append([]string{built(cache)}, fetched...) {
 		if len(missingFrom(dir, programs)) == 0 {
 			return dir, true
 		}
@@ -177,5 +198,3 @@ func missingFrom(dir string, programs []string) []string {
 		return err == nil && !info.IsDir() && info.Mode()&0o111 != 0
 	})
 }
-
-var errNotPublished = errors.New("not published for this version and machine")

@@ -3,115 +3,57 @@ package assets
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// On a terminal the last line is rewritten every second; elsewhere a line is printed less often.
-const (
-	everyOnTerminal = time.Second
-	everyElsewhere  = 5 * time.Second
-)
+// every is how long it takes at most until a step says again how far it is.
+const every = 5 * time.Second
 
 // progress tells a person what goes on and how far it is, with the seconds since the start.
 type progress struct {
-	start    time.Time
-	every    time.Duration
-	terminal bool
-
-	mu  sync.Mutex
-	log io.Writer
+	start time.Time
+	log   io.Writer
 }
 
-func newProgress(log io.Writer) *progress {
-	p := &progress{
-		start: time.Now(),
-		every: everyElsewhere,
-		log:   log,
-	}
-	if file, ok := log.(*os.File); ok {
-		if info, err := file.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-			p.terminal, p.every = true, everyOnTerminal
-		}
-	}
-	return p
-}
-
-func (p *progress) say(format string, args ...any) { p.line("\n", format, args...) }
-
-func (p *progress) line(end, format string, args ...any) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	text := fmt.Sprintf(format, args...)
-	if p.terminal {
-		text += "\x1b[K" // the line before may have been longer
-	}
-	_, _ = fmt.Fprintf(p.log, "%4.0f s  %s%s", time.Since(p.start).Seconds(), text, end)
+func (p progress) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(p.log, "%4.0f s  %s\n", time.Since(p.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // step does work and prints its name, then how much is done every now and then and at the end.
-func (p *progress) step(name string, u unit, work func(*tally) error) error {
+func (p progress) step(name string, work func(*tally) error) error {
 	p.say("%s", name)
 	done := &tally{}
 	ended := make(chan error, 1)
 	go func() { ended <- work(done) }()
-	ticker := time.NewTicker(p.every)
+	ticker := time.NewTicker(every)
 	defer ticker.Stop()
-	between := "\n"
-	if p.terminal {
-		between = "\r"
-	}
 	for {
 		select {
 		case err := <-ended:
-			p.line("\n", "  %s", done.in(u))
+			p.say("  %s", done)
 			return err
 		case <-ticker.C:
-			p.line(between, "  %s", done.in(u))
+			p.say("  %s", done)
 		}
 	}
 }
 
-// unit is what a step counts, and how many of them make one that is printed.
-type unit struct {
-	name string
-	size int64
+// tally is how much Go has done of a step.
+type tally struct{ downloaded, compiled atomic.Int64 }
+
+func (t *tally) String() string {
+	return fmt.Sprintf("%d modules downloaded, %d packages compiled", t.downloaded.Load(),
+		t.compiled.Load())
 }
 
-var (
-	megabytes = unit{name: "MB", size: 1e6}
-	modules   = unit{name: "modules", size: 1}
-	packages  = unit{name: "packages and programs", size: 1}
-)
-
-// tally is how much of a step is done. A total of 0 is not known yet.
-type tally struct{ done, total atomic.Int64 }
-
-// in returns the tally in words, such as "812 of 1498 modules (54 %)".
-func (t *tally) in(u unit) string {
-	done, total := t.done.Load(), t.total.Load()
-	var text strings.Builder
-	fmt.Fprintf(&text, "%d", done/u.size)
-	if total > 0 {
-		fmt.Fprintf(&text, " of %d %s (%d %%)", total/u.size, u.name, 100*done/total)
-	} else {
-		fmt.Fprintf(&text, " %s", u.name)
-	}
-	return text.String()
-}
-
-// Write counts bytes that pass.
-func (t *tally) Write(b []byte) (int, error) {
-	t.done.Add(int64(len(b)))
-	return len(b), nil
-}
-
-// download counts a line in which Go says that it downloads a module.
-func (t *tally) download(line string) {
-	if strings.HasPrefix(line, "go: downloading ") {
-		t.done.Add(1)
+// count counts a line that the go command prints.
+func (t *tally) count(line string) {
+	switch {
+	case strings.HasPrefix(line, "go: downloading "):
+		t.downloaded.Add(1)
+	case !strings.ContainsRune(line, ' '): // go build -v names a package when it compiles it
+		t.compiled.Add(1)
 	}
 }

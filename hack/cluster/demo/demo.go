@@ -104,7 +104,8 @@ func (d *demo) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.show(ctx, eg)
+	d.show(eg)
+	return nil
 }
 
 // votesRunOut waits until the votes that the coordinator has just got, for the edited roster at the
@@ -180,9 +181,7 @@ func (d *demo) failover(ctx context.Context, algorithm v1.Algorithm) error {
 		r.messages = *last[0].Messages
 	}
 	d.results = append(d.results, r)
-	if err := d.show(ctx, eg); err != nil {
-		return err
-	}
+	d.show(eg)
 	return d.recovery(ctx, killed)
 }
 
@@ -222,14 +221,9 @@ func (d *demo) recovery(ctx context.Context, killed string) error {
 	return nil
 }
 
-// show prints what kubectl prints, and the process status table.
-func (d *demo) show(ctx context.Context, eg *v1.ElectionGroup) error {
-	fmt.Fprintln(d.Out, "\n  $ kubectl get electiongroups")
-	if err := list(ctx, d.Cluster.Config, d.Out); err != nil {
-		return fmt.Errorf("listing election groups: %w", err)
-	}
+// show prints the process status table.
+func (d *demo) show(eg *v1.ElectionGroup) {
 	fmt.Fprintf(d.Out, "\n%s\n", stage.Table(eg))
-	return nil
 }
 
 func (d *demo) summary() {

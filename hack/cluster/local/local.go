@@ -46,15 +46,13 @@ type Options struct {
 }
 
 // Manager is a program that is given the cluster's kubeconfig by the variable KUBECONFIG, beside
-// this program's environment.
+// this program's environment. It is started again when it ends by itself.
 type Manager struct {
 	Path string
 	Args []string
 	// User is who it is to the API server, with what RBAC grants it; a user who may do everything if
 	// empty.
 	User string
-	// Restart starts it again when it ends by itself.
-	Restart bool
 }
 
 // Cluster is a running cluster. Its directory has kubeconfig, manager.pid, etcd.pid and
@@ -183,7 +181,7 @@ func (c *Cluster) manager() (process.Supervised, error) {
 		Env:          append(os.Environ(), "KUBECONFIG="+kubeconfig),
 		Log:          filepath.Join(c.options.State, "manager.log"),
 		PIDFile:      filepath.Join(c.options.State, "manager.pid"),
-		Restart:      m.Restart,
+		Restart:      true,
 		RestartDelay: time.Second,
 		Grace:        10 * time.Second,
 		Report:       c.options.Report,

@@ -91,7 +91,7 @@ func cluster(t *testing.T) (*Cluster, kubernetes.Interface) {
 		Assets: assets.Options{Log: os.Stderr},
 		Pods: podrunner.Options{
 			Images: map[string]podrunner.Program{
-				"serve": {Path: me, Args: []string{"serve"}}, "stubborn": {Path: me, Args: []string{"stubborn"}}, "true": {Path: "/bin/true"},
+				"serve": {Path: me, Args: []string{"serve"}}, "stubborn": {Path: me, Args: []string{"stubborn"}},
 			},
 			Backoff: podrunner.Backoff{First: 50 * time.Millisecond, Max: time.Second, Reset: time.Minute},
 			Resolve: map[string]string{"who.shop.svc": "somebody"},
@@ -196,7 +196,7 @@ func samplePod(name string) *corev1.Pod {
 			}},
 			Containers: []corev1.Container{{
 				Name: "app", Image: "example.org/serve", Args: []string{"127.0.0.1:4040"},
-				ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(4040)}}},
+				ReadinessProbe: &corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Port: intstr.FromInt32(4040)}}},
 			}},
 			Volumes: []corev1.Volume{
 				{Name: "token", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{
@@ -245,15 +245,6 @@ func TestPodsLiveAndDieAsOnACluster(t *testing.T) {
 		over(t, before)
 	})
 	t.Run("a pod that asks for too much is told so", func(t *testing.T) { refuses(t, client) })
-	t.Run("a pod whose work is done stays done", func(t *testing.T) {
-		done := samplePod("p-4")
-		done.Spec.RestartPolicy = corev1.RestartPolicyNever
-		done.Spec.Containers[0] = corev1.Container{Name: "app", Image: "true"}
-		create(t, client, done)
-		await(t, client, "p-4", "succeeded, its sidecar ended", func(p *corev1.Pod) bool {
-			return p.Status.Phase == corev1.PodSucceeded && p.Status.InitContainerStatuses[0].State.Terminated != nil
-		})
-	})
 	t.Run("a pod of no group is left alone", func(t *testing.T) {
 		stranger := samplePod("stranger")
 		stranger.Labels = nil

@@ -21,22 +21,18 @@ func (p *podState) decide(now time.Time) plan {
 		return p.windDown(now, p.deadline)
 	case p.refused != refusal{} || !p.mounted:
 		return plan{}
-	case !p.ended.IsZero():
-		plan := p.windDown(now, p.ended.Add(p.grace))
-		plan.over = false // the object stays, it tells the outcome
-		return plan
 	default:
 		return p.advance(now)
 	}
 }
 
-// advance starts what should run: init containers one after the other, then the rest.
+// advance starts what should run: sidecars one after the other, then the rest.
 func (p *podState) advance(now time.Time) plan {
 	var plan plan
 	for i := range p.containers {
 		c := &p.containers[i]
 		p.tend(&plan, i, c, now)
-		if c.kind != app && !c.passed {
+		if c.sidecar && !c.passed {
 			break
 		}
 	}
@@ -54,7 +50,6 @@ func (p *podState) tend(plan *plan, i int, c *container, now time.Time) {
 		plan.wakeBy(c.killAt)
 	case c.running():
 		plan.kill = append(plan.kill, i)
-	case c.kind == initial && c.passed || !p.wanted(c):
 	case now.Before(c.retryAt):
 		plan.wakeBy(c.retryAt)
 	default:

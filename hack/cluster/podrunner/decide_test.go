@@ -21,18 +21,14 @@ type story struct {
 	pids int
 }
 
-// newStory makes a pod of containers named "init", "sidecar…" and anything else, which is an app.
-func newStory(t *testing.T, policy corev1.RestartPolicy, names ...string) *story {
+// newStory makes a pod of containers named "sidecar…" and anything else, which is an app.
+func newStory(t *testing.T, names ...string) *story {
 	pod := testPod()
-	pod.Spec.RestartPolicy = policy
 	always := corev1.ContainerRestartPolicyAlways
 	for _, name := range names {
-		switch {
-		case strings.HasPrefix(name, "sidecar"):
+		if strings.HasPrefix(name, "sidecar") {
 			pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{Name: name, RestartPolicy: &always})
-		case name == "init":
-			pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{Name: name})
-		default:
+		} else {
 			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: name})
 		}
 	}
@@ -53,9 +49,6 @@ func (s *story) expect(want string) {
 	s.t.Helper()
 	var did []string
 	for {
-		if s.ended.IsZero() && s.deadline.IsZero() && s.outcome() != "" {
-			s.ended = s.now
-		}
 		plan := s.decide(s.now)
 		for _, i := range plan.terminate {
 			s.containers[i].signalled = true
@@ -126,33 +119,24 @@ func (s *story) shows(want string) {
 }
 
 func TestContainersStartInOrder(t *testing.T) {
-	s := newStory(t, "Always", "sidecar", "init", "app")
-	s.find("sidecar").spec.StartupProbe = new(corev1.Probe)
-	s.expect("start sidecar")
-	s.shows("Pending sidecar:running init:PodInitializing app:PodInitializing")
-	s.find("sidecar").onProbe(probeResult{kind: startupProbe, ok: true}, s.now, s.grace)
-	s.expect("start init")
-	s.exits("init", 1)
-	s.shows("Pending sidecar:running+ready init:CrashLoopBackOff app:PodInitializing")
-	s.expect("wake +1s")
-	s.after(time.Second)
-	s.expect("start init")
-	s.exits("init", 0)
-	s.expect("start app")
-	s.shows("Running sidecar:running+ready init:Completed(0)+readyx1 app:running+ready Ready")
-}
-
-func TestNothingStartsBeforeTheVolumesAreThere(t *testing.T) {
-	s := newStory(t, "Always", "app")
+	s := newStory(t, "sidecar", "app")
 	s.mounted, s.mountProblem = false, "no ConfigMap trust"
 	s.expect("")
-	s.shows("Pending app:ContainerCreating")
+	s.shows("Pending sidecar:ContainerCreating app:ContainerCreating")
 	s.mounted = true
+	s.find("sidecar").spec.StartupProbe = new(corev1.Probe)
+	s.expect("start sidecar")
+	s.shows("Pending sidecar:running app:PodInitializing")
+	s.find("sidecar").onProbe(probeResult{kind: startupProbe, ok: true}, s.now, s.grace)
 	s.expect("start app")
+	s.shows("Running sidecar:running+ready app:running+ready Ready")
+	s.exits("sidecar", 0)
+	s.expect("wake +1s")
+	s.shows("Running sidecar:CrashLoopBackOff app:running+ready")
 }
 
 func TestARestartWaitsLongerEachTime(t *testing.T) {
-	s := newStory(t, "Always", "app")
+	s := newStory(t, "app")
 	s.expect("start app")
 	for i, wait := range []string{"1s", "2s", "4s"} {
 		s.exits("app", 137)
@@ -167,64 +151,8 @@ func TestARestartWaitsLongerEachTime(t *testing.T) {
 	s.expect("wake +1s") // it had run well
 }
 
-func TestASidecarIsRestartedBesideTheApp(t *testing.T) {
-	s := newStory(t, "Never", "sidecar", "app")
-	s.expect("start sidecar, start app")
-	s.exits("sidecar", 0)
-	s.shows("Running sidecar:CrashLoopBackOff app:running+ready")
-	s.expect("wake +1s")
-	s.after(time.Second)
-	s.expect("start sidecar")
-	s.shows("Running sidecar:running+readyx1 app:running+ready Ready")
-}
-
-func TestRestartPolicies(t *testing.T) {
-	for _, tc := range []struct {
-		policy corev1.RestartPolicy
-		code   int
-		does   string
-		shows  string
-	}{
-		{"Always", 0, "wake +1s", "Running app:CrashLoopBackOff"},
-		{"OnFailure", 1, "wake +1s", "Running app:CrashLoopBackOff"},
-		{"OnFailure", 0, "", "Succeeded app:Completed(0)"},
-		{"Never", 0, "", "Succeeded app:Completed(0)"},
-		{"Never", 3, "", "Failed app:Error(3)"},
-	} {
-		t.Run(fmt.Sprintf("%s after %d", tc.policy, tc.code), func(t *testing.T) {
-			s := newStory(t, tc.policy, "app")
-			s.expect("start app")
-			s.exits("app", tc.code)
-			s.expect(tc.does)
-			s.shows(tc.shows)
-		})
-	}
-}
-
-func TestAPodWhoseWorkIsDoneEndsItsSidecars(t *testing.T) {
-	s := newStory(t, "Never", "sidecar-1", "sidecar-2", "app")
-	s.expect("start sidecar-1, start sidecar-2, start app")
-	s.exits("app", 0)
-	s.expect("term sidecar-2, wake +30s")
-	s.exits("sidecar-2", 143)
-	s.expect("term sidecar-1, wake +30s")
-	s.after(30 * time.Second)
-	s.expect("kill sidecar-1")
-	s.exits("sidecar-1", 137)
-	s.expect("")
-	s.shows("Succeeded sidecar-1:Error(137) sidecar-2:Error(143) app:Completed(0)")
-}
-
-func TestAFailedInitContainerEndsThePod(t *testing.T) {
-	s := newStory(t, "Never", "init", "app")
-	s.expect("start init")
-	s.exits("init", 2)
-	s.expect("")
-	s.shows("Failed init:Error(2) app:PodInitializing")
-}
-
 func TestDeletionEndsAppsFirstAndSidecarsLastToFirst(t *testing.T) {
-	s := newStory(t, "Always", "sidecar-1", "sidecar-2", "a", "b")
+	s := newStory(t, "sidecar-1", "sidecar-2", "a", "b")
 	s.expect("start sidecar-1, start sidecar-2, start a, start b")
 	s.deleted(10*time.Second, s.now)
 	s.expect("term a, term b, wake +10s")
@@ -241,11 +169,11 @@ func TestDeletionEndsAppsFirstAndSidecarsLastToFirst(t *testing.T) {
 	s.shows("Running sidecar-1:running+ready sidecar-2:Completed(0) a:Completed(0) b:Completed(0)")
 	s.exits("sidecar-1", 137)
 	s.expect("over")
-	s.shows("Succeeded sidecar-1:Error(137) sidecar-2:Completed(0) a:Completed(0) b:Completed(0)")
+	s.shows("Running sidecar-1:Error(137) sidecar-2:Completed(0) a:Completed(0) b:Completed(0)")
 }
 
 func TestASecondDeletionOnlyShortensTheFirst(t *testing.T) {
-	s := newStory(t, "Always", "app")
+	s := newStory(t, "app")
 	s.expect("start app")
 	s.deleted(30*time.Second, s.now)
 	s.deleted(60*time.Second, s.now)
@@ -255,7 +183,7 @@ func TestASecondDeletionOnlyShortensTheFirst(t *testing.T) {
 }
 
 func TestAPodThatVanishesIsKilledAtOnce(t *testing.T) {
-	s := newStory(t, "Always", "sidecar", "app")
+	s := newStory(t, "sidecar", "app")
 	s.expect("start sidecar, start app")
 	s.gone = true
 	s.expect("kill sidecar, kill app")
@@ -264,17 +192,8 @@ func TestAPodThatVanishesIsKilledAtOnce(t *testing.T) {
 	s.expect("over")
 }
 
-func TestARefusedPodWaitsForItsDeletion(t *testing.T) {
-	s := newStory(t, "Always", "app")
-	s.refused = refusal{reasonUnsupported, "the local cluster does not support x"}
-	s.expect("")
-	s.shows("Pending app:UnsupportedField")
-	s.deleted(30*time.Second, s.now)
-	s.expect("over")
-}
-
 func TestAnIllContainerIsEndedAndStartedAgain(t *testing.T) {
-	s := newStory(t, "Always", "app")
+	s := newStory(t, "app")
 	s.grace = 5 * time.Second
 	s.find("app").spec.LivenessProbe = new(corev1.Probe)
 	s.expect("start app")
@@ -289,7 +208,7 @@ func TestAnIllContainerIsEndedAndStartedAgain(t *testing.T) {
 }
 
 func TestReadinessFollowsItsProbe(t *testing.T) {
-	s := newStory(t, "Always", "app")
+	s := newStory(t, "app")
 	s.find("app").spec.ReadinessProbe = new(corev1.Probe)
 	s.expect("start app")
 	s.shows("Running app:running")
@@ -301,7 +220,7 @@ func TestReadinessFollowsItsProbe(t *testing.T) {
 }
 
 func TestConditionsKeepTheTimeOfTheirChange(t *testing.T) {
-	s := newStory(t, "Always", "app")
+	s := newStory(t, "app")
 	s.expect("start app")
 	first := s.status(s.pod, nil, s.now)
 	s.after(time.Minute)

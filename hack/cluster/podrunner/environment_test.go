@@ -10,33 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// fixedObjects are the ConfigMaps and Secrets of a test, by name.
-type fixedObjects struct {
-	configMaps map[string]map[string]string
-	secrets    map[string]map[string]string
-}
-
-func (f fixedObjects) configMap(_, name string) (*corev1.ConfigMap, bool) {
-	data, found := f.configMaps[name]
-	return &corev1.ConfigMap{Data: data}, found
-}
-
-func (f fixedObjects) secret(_, name string) (*corev1.Secret, bool) {
-	data, found := f.secrets[name]
-	secret := &corev1.Secret{Data: make(map[string][]byte)}
-	for key, value := range data {
-		secret.Data[key] = []byte(value)
-	}
-	return secret, found
-}
-
 func testPod() *corev1.Pod {
 	return &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "p-0", Namespace: "shop", UID: "u-1",
 			Labels: map[string]string{"app": "shop", "podesta.dev/group": "g"},
 		},
-		Spec: corev1.PodSpec{NodeName: "local", ServiceAccountName: "default"},
+		Spec: corev1.PodSpec{NodeName: "local", ServiceAccountName: "default", RestartPolicy: corev1.RestartPolicyAlways},
 	}
 }
 
@@ -45,78 +25,44 @@ func field(path string) *corev1.EnvVarSource {
 }
 
 func TestACommandIsMadeAsAKubeletMakesIt(t *testing.T) {
-	ref := func(name string) corev1.LocalObjectReference { return corev1.LocalObjectReference{Name: name} }
-	s := surroundings{
-		pod: testPod(), address: "127.64.0.7",
-		objects: fixedObjects{
-			configMaps: map[string]map[string]string{"settings": {"level": "debug", "COLOUR": "red"}},
-			secrets:    map[string]map[string]string{"keys": {"k": "s3cret"}},
-		},
-		program: Program{Path: "/bin/agent"},
-		rules:   []rule{{from: "/data", to: "/real/data", isPath: true}, {from: "127.0.0.1", to: "127.64.0.7"}},
-		extra:   map[string]string{"COLOUR": "green", "ROSTER": "127.0.0.1:9443"},
-	}
-	args, env, err := s.command(corev1.Container{
-		Resources: corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Mi")}},
-		Args:      []string{"--listen=$(IP):1", "--app=127.0.0.1:2", "--dir=/data", "--roster=$(ROSTER)", "--who=$(WHO)"},
-		EnvFrom: []corev1.EnvFromSource{
-			{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: ref("settings")}, Prefix: ""},
-			{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: ref("keys")}, Prefix: "S_"},
-		},
+	c := corev1.Container{
+		Command:      []string{"sh", "--dir=/var/run/token/t:/var/run"},
+		Resources:    corev1.ResourceRequirements{Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Mi")}},
+		VolumeMounts: []corev1.VolumeMount{{Name: "run", MountPath: "/var/run"}, {Name: "token", MountPath: "/var/run/token/"}},
+		Args: []string{"--listen=$(IP):1", "--app=127.0.0.1:2", "--status=localhost:3", "--roster=roster.system.svc:9443",
+			"--name=roster.system.svc", "--who=$(WHO)", "$$(IP) $(MISSING) 5$"},
 		Env: []corev1.EnvVar{
 			{Name: "IP", ValueFrom: field("status.podIP")},
 			{Name: "GROUP", ValueFrom: field("metadata.labels['podesta.dev/group']")},
 			{Name: "WHO", Value: "$(GROUP) at 127.0.0.1"},
-			{Name: "KEY", ValueFrom: new(corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: ref("keys"), Key: "k"}})},
 			{Name: "LIMIT", ValueFrom: new(corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.memory"}})},
-			{Name: "NONE", ValueFrom: new(corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
-				LocalObjectReference: ref("absent"), Key: "k", Optional: new(true)}})},
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	wantArgs := []string{"/bin/agent", "--listen=127.64.0.7:1", "--app=127.64.0.7:2", "--dir=/real/data",
-		"--roster=127.0.0.1:9443", "--who=g at 127.64.0.7"}
-	if !slices.Equal(args, wantArgs) {
-		t.Errorf("args\n%q, want\n%q", args, wantArgs)
+	s := surroundings{
+		pod: testPod(), address: "127.64.0.7",
+		program: Program{Path: "/bin/agent", Args: []string{"serve"}},
+		words: replacer(c, func(volume string) string { return "/real/" + volume }, "127.64.0.7",
+			map[string]string{"roster.system.svc:9443": "127.0.0.1:9443"}),
 	}
-	for _, want := range []string{"IP=127.64.0.7", "GROUP=g", "WHO=g at 127.64.0.7", "KEY=s3cret", "S_k=s3cret",
-		"level=debug", "COLOUR=red", "ROSTER=127.0.0.1:9443", "HOSTNAME=p-0", "LIMIT=1048576"} {
+	args, env := s.command(c)
+	want := []string{"sh", "serve", "--dir=/real/token/t:/real/run", "--listen=127.64.0.7:1", "--app=127.64.0.7:2",
+		"--status=127.64.0.7:3", "--roster=127.0.0.1:9443", "--name=roster.system.svc", "--who=g at 127.64.0.7", "$(IP) $(MISSING) 5$"}
+	if !slices.Equal(args, want) {
+		t.Errorf("args\n%q, want\n%q", args, want)
+	}
+	for _, want := range []string{"IP=127.64.0.7", "GROUP=g", "WHO=g at 127.64.0.7", "HOSTNAME=p-0", "LIMIT=1048576"} {
 		if !slices.Contains(env, want) {
 			t.Errorf("env lacks %s: %q", want, env)
 		}
-	}
-	if slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, "NONE=") }) {
-		t.Errorf("an optional reference to nothing set a variable: %q", env)
-	}
-}
-
-func TestTheProgramStandsForTheImage(t *testing.T) {
-	s := surroundings{pod: testPod(), program: Program{Path: "/opt/tool", Args: []string{"pause"}}}
-	args, _, err := s.command(corev1.Container{Command: []string{"sh", "-c"}, Args: []string{"x"}})
-	if want := []string{"sh", "pause", "-c", "x"}; err != nil || !slices.Equal(args, want) {
-		t.Errorf("args %q, %v, want %q", args, err, want)
-	}
-}
-
-func TestAMissingReferenceIsNamed(t *testing.T) {
-	s := surroundings{pod: testPod(), objects: fixedObjects{}}
-	_, _, err := s.command(corev1.Container{EnvFrom: []corev1.EnvFromSource{{
-		ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}},
-	}}})
-	if err == nil || !strings.Contains(err.Error(), "no ConfigMap settings") {
-		t.Errorf("error %v", err)
 	}
 }
 
 func TestAnImageFindsItsProgram(t *testing.T) {
 	images := map[string]Program{"pause": {Path: "pause"}, "podesta-dev/agent": {Path: "agent"}, "example.org:5000/agent": {Path: "exact"}}
 	for image, want := range map[string]string{
-		"pause":                                           "pause",
-		"example.org/pause:3.10":                          "pause",
-		"example.org/podesta-dev/agent:latest":            "agent",
-		"example.org/podesta-dev/agent@sha256:ab":         "agent",
+		"pause":                                "pause",
+		"example.org/pause:3.10":               "pause",
+		"example.org/podesta-dev/agent:latest": "agent",
 		"example.org:5000/podesta-dev/agent:v1@sha256:ab": "agent",
 		"example.org:5000/agent":                          "exact",
 		"example.org/agent":                               "",
@@ -125,6 +71,30 @@ func TestAnImageFindsItsProgram(t *testing.T) {
 	} {
 		if got, found := programFor(image, images); got.Path != want || found != (want != "") {
 			t.Errorf("programFor(%q) = %q, %v, want %q", image, got.Path, found, want)
+		}
+	}
+}
+
+func TestWhatIsRefusedIsNamed(t *testing.T) {
+	for want, ask := range map[string]func(*corev1.PodSpec){
+		"":                       func(*corev1.PodSpec) {},
+		"spec.hostNetwork":       func(s *corev1.PodSpec) { s.HostNetwork = true },
+		"restartPolicy Never":    func(s *corev1.PodSpec) { s.RestartPolicy = corev1.RestartPolicyNever },
+		"init container migrate": func(s *corev1.PodSpec) { s.InitContainers = []corev1.Container{{Name: "migrate"}} },
+		"volume data": func(s *corev1.PodSpec) {
+			s.Volumes = []corev1.Volume{{Name: "data", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{}}}}
+		},
+		"probe": func(s *corev1.PodSpec) {
+			s.Containers[0].ReadinessProbe = &corev1.Probe{ProbeHandler: corev1.ProbeHandler{Exec: &corev1.ExecAction{}}}
+		},
+		"--image x/nginx=PATH": func(s *corev1.PodSpec) { s.Containers[0].Image = "x/nginx:1" },
+	} {
+		pod := testPod()
+		pod.Spec.Containers = []corev1.Container{{Name: "app", Image: "agent:1"}}
+		ask(&pod.Spec)
+		got := judge(pod, map[string]Program{"agent": {Path: "/bin/agent"}})
+		if (got == refusal{}) != (want == "") || !strings.Contains(got.message, want) {
+			t.Errorf("judge: %+v, want %q in it", got, want)
 		}
 	}
 }
@@ -153,18 +123,5 @@ func TestEveryPodHasAnAddressOfItsOwn(t *testing.T) {
 			}
 			seen[address.String()] = true
 		}
-	}
-}
-
-func TestAFreedAddressIsNotGivenOutAtOnce(t *testing.T) {
-	pool, err := claimAddresses(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.close()
-	first, _ := pool.take()
-	pool.release(first)
-	if second, _ := pool.take(); second == first {
-		t.Errorf("%s was given out again while others were free", first)
 	}
 }

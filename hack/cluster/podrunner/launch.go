@@ -12,22 +12,15 @@ import (
 	"github.com/podesta-dev/podesta/hack/cluster/process"
 )
 
-// maxLog is the size above which a log is set aside (one earlier one is kept) when its container
-// starts again.
-const maxLog = 16 << 20
-
 // start starts a container, or notes why it could not.
 func (w *worker) start(ctx context.Context, i int) {
 	c := &w.state.containers[i]
 	started, problem := w.launch(c.spec)
 	if problem != (refusal{}) {
 		c.onProblem(problem, time.Now(), w.runner.Backoff)
-		w.event(corev1.EventTypeWarning, "Failed", problem.message)
 		return
 	}
 	c.onStart(started.PID, started.Started)
-	w.event(corev1.EventTypeNormal, "Started",
-		fmt.Sprintf("container %s runs as process %d", c.spec.Name, started.PID))
 
 	probing, end := context.WithCancel(ctx)
 	w.lives[i] = life{process: started, end: end}
@@ -55,23 +48,15 @@ func (w *worker) launch(c corev1.Container) (*process.Process, refusal) {
 	s := surroundings{
 		pod:     pod,
 		address: address,
-		objects: w.runner.cached,
 		program: program,
-		extra:   w.runner.Env,
-		rules: rulesFor(c, func(volume string) string {
+		words: replacer(c, func(volume string) string {
 			return filepath.Join(w.volumesDir(), volume)
 		}, address, w.runner.Resolve),
 	}
-	args, env, err := s.command(c)
-	if err != nil {
-		return nil, refusal{"CreateContainerConfigError", fmt.Sprintf("container %s: %v", c.Name, err)}
-	}
+	args, env := s.command(c)
 	dir := filepath.Join(w.dir(), "containers", c.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, refusal{"StartError", err.Error()}
-	}
-	if c.WorkingDir != "" {
-		dir = substitute(c.WorkingDir, s.rules)
 	}
 	log, err := openLog(filepath.Join(w.runner.Dir, "logs", pod.Namespace+"_"+pod.Name, c.Name+".log"))
 	if err != nil {
@@ -94,11 +79,6 @@ func (w *worker) launch(c corev1.Container) (*process.Process, refusal) {
 func openLog(name string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return nil, err
-	}
-	if info, err := os.Stat(name); err == nil && info.Size() > maxLog {
-		if err := os.Rename(name, name+".1"); err != nil {
-			return nil, err
-		}
 	}
 	return os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 }

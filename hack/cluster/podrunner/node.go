@@ -11,11 +11,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
+// node is the name of the node that pods are bound to.
+const node = "local"
+
 // registerNode makes the Node that pods are bound to, Ready and without the taint that admission
 // gives a new one.
 func registerNode(ctx context.Context, client kubernetes.Interface, name string) error {
 	nodes := client.CoreV1().Nodes()
-	node, err := nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+	made, err := nodes.Create(ctx, &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: name,
 		Labels: map[string]string{
 			corev1.LabelHostname: name, corev1.LabelOSStable: runtime.GOOS,
@@ -23,28 +26,28 @@ func registerNode(ctx context.Context, client kubernetes.Interface, name string)
 		},
 	}}, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
-		node, err = nodes.Get(ctx, name, metav1.GetOptions{})
+		made, err = nodes.Get(ctx, name, metav1.GetOptions{})
 	}
 	if err != nil {
 		return fmt.Errorf("registering the node: %w", err)
 	}
-	node.Spec.Taints = nil
-	if node, err = nodes.Update(ctx, node, metav1.UpdateOptions{}); err != nil {
+	made.Spec.Taints = nil
+	if made, err = nodes.Update(ctx, made, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("registering the node: %w", err)
 	}
 	now := metav1.Now()
-	node.Status.Conditions = []corev1.NodeCondition{{
+	made.Status.Conditions = []corev1.NodeCondition{{
 		Type: corev1.NodeReady, Status: corev1.ConditionTrue, Reason: "PodRunnerReady",
 		Message:           "pods run as processes of this machine",
 		LastHeartbeatTime: now, LastTransitionTime: now,
 	}}
-	node.Status.Addresses = []corev1.NodeAddress{
+	made.Status.Addresses = []corev1.NodeAddress{
 		{Type: corev1.NodeInternalIP, Address: hostIP}, {Type: corev1.NodeHostName, Address: name},
 	}
-	node.Status.NodeInfo.OperatingSystem = runtime.GOOS
-	node.Status.NodeInfo.Architecture = runtime.GOARCH
-	node.Status.NodeInfo.KubeletVersion = "podrunner"
-	if _, err = nodes.UpdateStatus(ctx, node, metav1.UpdateOptions{}); err != nil {
+	made.Status.NodeInfo.OperatingSystem = runtime.GOOS
+	made.Status.NodeInfo.Architecture = runtime.GOARCH
+	made.Status.NodeInfo.KubeletVersion = "podrunner"
+	if _, err = nodes.UpdateStatus(ctx, made, metav1.UpdateOptions{}); err != nil {
 		return fmt.Errorf("registering the node: %w", err)
 	}
 	return nil

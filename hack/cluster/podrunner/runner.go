@@ -2,10 +2,10 @@
 // their containers as processes of this machine, each pod on a loopback address of its own, and
 // writes their status as a kubelet does.
 //
-// It isolates nothing, pulls no images and serves no Services, exec or logs; kind does. What a pod
-// asks for and does not get here is either only isolation or placement, and then ignored, or its
-// pod is refused by name (judge). There are no mount namespaces and no DNS, so mount paths and host
-// names in a pod's args, command and env values are replaced by what stands for them (rulesFor).
+// It isolates nothing, pulls no images and serves no Services, exec or logs; kind does. It knows as
+// much of a pod as the samples and tests need, and refuses one that needs more (judge). There are no
+// mount namespaces and no DNS, so mount paths and host names in a pod's args, command and env values
+// are replaced by what stands for them (replacer).
 //
 // A pod is owned by one goroutine (worker). It decides purely (podState.decide, podState.status)
 // and leaves the files of volumes, the writing of status and the probes to goroutines of their own
@@ -26,11 +26,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	corelisters "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/tools/record"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
@@ -42,14 +39,8 @@ type Options struct {
 	// Dir is where the pods' volumes (pods/<uid>) and logs (logs/<namespace>_<pod>/<container>.log)
 	// go.
 	Dir string
-	// Node is the name of the node that pods are bound to; "local" if empty.
-	Node string
-	// Selector selects the pods by their labels; v1.GroupLabel if empty.
-	Selector string
 	// Images are the programs that stand for images; see programFor for how a key matches.
 	Images map[string]Program
-	// Env are variables for every container that does not set them, taken as they are.
-	Env map[string]string
 	// Resolve replaces hosts in the pods' args and env values: it stands for cluster DNS.
 	Resolve map[string]string
 	// Backoff is DefaultBackoff if zero.
@@ -59,12 +50,6 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.Node == "" {
-		o.Node = "local"
-	}
-	if o.Selector == "" {
-		o.Selector = v1.GroupLabel
-	}
 	if o.Backoff == (Backoff{}) {
 		o.Backoff = DefaultBackoff
 	}
@@ -82,8 +67,7 @@ func (o Options) withDefaults() (Options, error) {
 type Runner struct {
 	Options
 	addresses *addresses
-	events    record.EventRecorder
-	cached    cachedObjects
+	cached    corelisters.ConfigMapLister
 
 	mu      sync.Mutex
 	workers map[types.UID]*worker
@@ -102,16 +86,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer r.addresses.close()
-	if err := registerNode(ctx, o.Client, o.Node); err != nil {
+	if err := registerNode(ctx, o.Client, node); err != nil {
 		return err
 	}
-	broadcaster := record.NewBroadcaster(record.WithContext(ctx))
-	defer broadcaster.Shutdown()
-	broadcaster.StartRecordingToSink(
-		&typedcorev1.EventSinkImpl{Interface: o.Client.CoreV1().Events("")})
-	r.events = broadcaster.NewRecorder(scheme.Scheme,
-		corev1.EventSource{Component: "podrunner", Host: o.Node})
-
 	defer r.running.Wait()
 	return r.watch(ctx)
 }
@@ -120,23 +97,21 @@ func Run(ctx context.Context, o Options) error {
 func (r *Runner) watch(ctx context.Context) error {
 	objects := informers.NewSharedInformerFactory(r.Client, 0)
 	pods := informers.NewSharedInformerFactoryWithOptions(r.Client, 0,
-		informers.WithTweakListOptions(func(l *metav1.ListOptions) { l.LabelSelector = r.Selector }))
+		informers.WithTweakListOptions(func(l *metav1.ListOptions) { l.LabelSelector = v1.GroupLabel }))
 	defer objects.Shutdown()
 	defer pods.Shutdown()
 
-	configMaps, secrets := objects.Core().V1().ConfigMaps(), objects.Core().V1().Secrets()
-	r.cached = cachedObjects{configMaps.Lister(), secrets.Lister()}
-	changed := cache.ResourceEventHandlerFuncs{
+	configMaps := objects.Core().V1().ConfigMaps()
+	r.cached = configMaps.Lister()
+	_, err1 := configMaps.Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    r.pokePods,
 		UpdateFunc: func(_, object any) { r.pokePods(object) },
 		DeleteFunc: r.pokePods,
-	}
-	_, err1 := configMaps.Informer().AddEventHandler(changed)
-	_, err2 := secrets.Informer().AddEventHandler(changed)
+	})
 	objects.Start(ctx.Done())
 	objects.WaitForCacheSync(ctx.Done())
 
-	_, err3 := pods.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
+	_, err2 := pods.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(object any) { r.seen(ctx, podOf(object)) },
 		UpdateFunc: func(before, after any) {
 			if podOf(before).UID != podOf(after).UID {
@@ -146,7 +121,7 @@ func (r *Runner) watch(ctx context.Context) error {
 		},
 		DeleteFunc: func(object any) { r.vanished(podOf(object)) },
 	})
-	if err := errors.Join(err1, err2, err3); err != nil {
+	if err := errors.Join(err1, err2); err != nil {
 		return fmt.Errorf("watching pods: %w", err)
 	}
 	pods.Start(ctx.Done())
@@ -214,18 +189,11 @@ func (r *Runner) pokePods(object any) {
 	}
 }
 
-// cachedObjects reads from the informers.
-type cachedObjects struct {
-	configMaps corelisters.ConfigMapLister
-	secrets    corelisters.SecretLister
-}
-
-func (c cachedObjects) configMap(namespace, name string) (*corev1.ConfigMap, bool) {
-	object, err := c.configMaps.ConfigMaps(namespace).Get(name)
-	return object, err == nil
-}
-
-func (c cachedObjects) secret(namespace, name string) (*corev1.Secret, bool) {
-	object, err := c.secrets.Secrets(namespace).Get(name)
-	return object, err == nil
+// configMap returns the data of a ConfigMap as last seen.
+func (r *Runner) configMap(namespace, name string) (data map[string]string, found bool) {
+	object, err := r.cached.ConfigMaps(namespace).Get(name)
+	if err != nil {
+		return nil, false
+	}
+	return object.Data, true
 }

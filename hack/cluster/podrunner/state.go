@@ -10,20 +10,10 @@ import (
 	"github.com/podesta-dev/podesta/hack/cluster/process"
 )
 
-// kind says when a container runs.
-type kind int
-
-const (
-	initial kind = iota // an init container: runs to completion before the next one starts
-	// an init container with restartPolicy Always: starts in order, then runs beside the others
-	sidecar
-	app // runs once all init containers have completed or started
-)
-
 // container is what is known of one container. The pod's goroutine owns it.
 type container struct {
-	spec corev1.Container
-	kind kind
+	spec    corev1.Container
+	sidecar bool // an init container with restartPolicy Always: starts in order
 
 	pid     int // of the running process, 0 if none runs
 	started time.Time
@@ -37,7 +27,7 @@ type container struct {
 
 	startup bool // its startup probe has succeeded, or it runs and has none
 	ready   bool // its readiness probe succeeds, or startup is true and it has none
-	passed  bool // init containers: the next one may start; stays true
+	passed  bool // sidecars: the next container may start; stays true
 
 	unhealthy bool      // its liveness or startup probe failed: end it
 	signalled bool      // it was sent SIGTERM
@@ -48,8 +38,7 @@ func (c *container) running() bool { return c.pid != 0 }
 
 // podState is what is known of one pod. The pod's goroutine owns it.
 type podState struct {
-	containers []container // the init containers in order, then the others
-	policy     corev1.RestartPolicy
+	containers []container   // the sidecars in order, then the others
 	grace      time.Duration // of the pod's spec
 
 	refused      refusal
@@ -61,12 +50,10 @@ type podState struct {
 	asked    *metav1.Time // the deletionTimestamp that the deadline was last reckoned from
 	deadline time.Time    // a deleted pod's: SIGKILL is due; zero if the pod is not deleted
 	gone     bool         // its object has vanished
-	ended    time.Time    // when the outcome was known
 }
 
 func newPodState(pod *corev1.Pod, refused refusal, now time.Time) podState {
 	p := podState{
-		policy:   pod.Spec.RestartPolicy,
 		refused:  refused,
 		admitted: now,
 		grace:    30 * time.Second,
@@ -75,14 +62,10 @@ func newPodState(pod *corev1.Pod, refused refusal, now time.Time) podState {
 		p.grace = time.Duration(*seconds) * time.Second
 	}
 	for _, spec := range pod.Spec.InitContainers {
-		k := initial
-		if spec.RestartPolicy != nil && *spec.RestartPolicy == corev1.ContainerRestartPolicyAlways {
-			k = sidecar
-		}
-		p.containers = append(p.containers, container{spec: spec, kind: k})
+		p.containers = append(p.containers, container{spec: spec, sidecar: true})
 	}
 	for _, spec := range pod.Spec.Containers {
-		p.containers = append(p.containers, container{spec: spec, kind: app})
+		p.containers = append(p.containers, container{spec: spec})
 	}
 	return p
 }
@@ -106,42 +89,7 @@ func (p *podState) anyRunning(which func(*container) bool) bool {
 
 func every(*container) bool { return true }
 
-func notSidecar(c *container) bool { return c.kind != sidecar }
-
-// wanted tells whether a container that does not run should.
-func (p *podState) wanted(c *container) bool {
-	switch {
-	case c.last == nil || c.kind == sidecar:
-		return true
-	case c.kind == initial:
-		return !c.passed && p.policy != corev1.RestartPolicyNever
-	case p.policy == corev1.RestartPolicyAlways:
-		return true
-	default:
-		return p.policy == corev1.RestartPolicyOnFailure && c.last.Code != 0
-	}
-}
-
-// outcome is Succeeded or Failed once the pod's work is over for good, else empty.
-func (p *podState) outcome() corev1.PodPhase {
-	phase := corev1.PodSucceeded
-	for i := range p.containers {
-		c := &p.containers[i]
-		switch {
-		case c.kind == sidecar:
-			continue
-		case c.running() || p.wanted(c):
-			if c.kind == app {
-				return ""
-			}
-		case c.kind == initial && !c.passed:
-			return corev1.PodFailed
-		case c.kind == app && c.last.Code != 0:
-			phase = corev1.PodFailed
-		}
-	}
-	return phase
-}
+func notSidecar(c *container) bool { return !c.sidecar }
 
 // onStart notes that a container's process runs.
 func (c *container) onStart(pid int, now time.Time) {
@@ -152,17 +100,13 @@ func (c *container) onStart(pid int, now time.Time) {
 	c.unhealthy, c.signalled = false, false
 	c.startup = c.spec.StartupProbe == nil
 	c.ready = c.startup && c.spec.ReadinessProbe == nil
-	c.passed = c.passed || c.kind == sidecar && c.startup
+	c.passed = c.passed || c.sidecar && c.startup
 }
 
 // onExit notes that it ended.
 func (c *container) onExit(exit process.Exit, backoff Backoff) {
 	c.last, c.lastPID = &exit, c.pid
 	c.pid, c.ready, c.startup = 0, false, false
-	if c.kind == initial && exit.Code == 0 {
-		c.passed = true
-		return
-	}
 	c.wait(exit.Finished, exit.Finished.Sub(exit.Started), backoff)
 }
 
@@ -184,7 +128,7 @@ func (c *container) onProbe(result probeResult, now time.Time, grace time.Durati
 	case result.kind == startupProbe && result.ok:
 		c.startup = true
 		c.ready = c.spec.ReadinessProbe == nil
-		c.passed = c.passed || c.kind == sidecar
+		c.passed = c.passed || c.sidecar
 	case result.kind == readinessProbe:
 		c.ready = result.ok
 	case !result.ok && !c.unhealthy:

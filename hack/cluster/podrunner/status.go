@@ -29,48 +29,31 @@ func (p *podState) status(
 	}
 	for i := range p.containers {
 		c := &p.containers[i]
-		if c.kind == app {
+		if !c.sidecar {
 			s.ContainerStatuses = append(s.ContainerStatuses, p.containerStatus(c))
 		} else {
 			s.InitContainerStatuses = append(s.InitContainerStatuses, p.containerStatus(c))
 		}
 	}
-	s.Conditions = p.conditions(s.Phase, pod.Generation, previous, now)
+	s.Conditions = p.conditions(pod.Generation, previous, now)
 	return s
 }
 
-// phase sums the pod up. A deleted pod whose containers have all ended is over as well.
 func (p *podState) phase() corev1.PodPhase {
-	if !p.ended.IsZero() {
-		return p.outcome()
-	}
-	if !p.deadline.IsZero() && !p.anyRunning(every) {
-		return p.finalPhase()
-	}
 	if !p.initialized() {
 		return corev1.PodPending
 	}
 	for i := range p.containers {
-		if c := &p.containers[i]; c.kind == app && !c.running() && c.last == nil {
+		if c := &p.containers[i]; !c.sidecar && !c.running() && c.last == nil {
 			return corev1.PodPending
 		}
 	}
 	return corev1.PodRunning
 }
 
-// finalPhase is how a deleted pod ended.
-func (p *podState) finalPhase() corev1.PodPhase {
-	for i := range p.containers {
-		if c := &p.containers[i]; c.kind == app && (c.last == nil || c.last.Code != 0) {
-			return corev1.PodFailed
-		}
-	}
-	return corev1.PodSucceeded
-}
-
 func (p *podState) initialized() bool {
 	for i := range p.containers {
-		if c := &p.containers[i]; c.kind != app && !c.passed {
+		if c := &p.containers[i]; c.sidecar && !c.passed {
 			return false
 		}
 	}
@@ -78,26 +61,14 @@ func (p *podState) initialized() bool {
 }
 
 func (p *podState) conditions(
-	phase corev1.PodPhase, generation int64, previous []corev1.PodCondition, now time.Time,
+	generation int64, previous []corev1.PodCondition, now time.Time,
 ) []corev1.PodCondition {
-	over := ""
-	switch phase {
-	case corev1.PodSucceeded:
-		over = "PodCompleted"
-	case corev1.PodFailed:
-		over = "PodFailed"
-	default: // it goes on
-	}
-	unready := p.unready()
 	initialized := corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}
 	if !p.initialized() {
 		initialized.Status, initialized.Reason = corev1.ConditionFalse, "ContainersNotInitialized"
 	}
 	containers := corev1.PodCondition{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}
-	switch {
-	case over != "":
-		containers.Status, containers.Reason = corev1.ConditionFalse, over
-	case len(unready) > 0:
+	if unready := p.unready(); len(unready) > 0 {
 		containers.Status, containers.Reason = corev1.ConditionFalse, "ContainersNotReady"
 		containers.Message = fmt.Sprintf("containers with unready status: %v", unready)
 	}
@@ -119,12 +90,11 @@ func (p *podState) conditions(
 	return all
 }
 
-// unready names the containers that keep the pod from being ready; sidecars count, init containers
-// that are done do not.
+// unready names the containers that keep the pod from being ready.
 func (p *podState) unready() []string {
 	var names []string
 	for i := range p.containers {
-		if c := &p.containers[i]; !c.ready && c.kind != initial {
+		if c := &p.containers[i]; !c.ready {
 			names = append(names, c.spec.Name)
 		}
 	}
@@ -137,7 +107,7 @@ func (p *podState) containerStatus(c *container) corev1.ContainerStatus {
 		Name:         c.spec.Name,
 		Image:        c.spec.Image,
 		RestartCount: c.restarts,
-		Ready:        c.running() && c.ready || c.kind == initial && c.passed,
+		Ready:        c.running() && c.ready,
 		Started:      &startup,
 	}
 	terminated := c.terminated()
@@ -146,7 +116,7 @@ func (p *podState) containerStatus(c *container) corev1.ContainerStatus {
 		s.ContainerID = containerID(c.pid)
 		s.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(c.started)}
 		s.LastTerminationState.Terminated = terminated
-	case terminated != nil && (!p.wanted(c) || !p.deadline.IsZero() || !p.ended.IsZero()):
+	case terminated != nil && !p.deadline.IsZero():
 		s.ContainerID = terminated.ContainerID
 		s.State.Terminated = terminated
 	default:

@@ -26,8 +26,9 @@ type volumes struct {
 	dir     string // of all volumes; each has a directory of its name
 	pod     *atomic.Pointer[corev1.Pod]
 	address string
-	objects objects
-	poke    <-chan struct{} // something that the content is made from may have changed
+	// configMap returns the data of a ConfigMap in the pod's namespace, as last seen.
+	configMap func(name string) (data map[string]string, found bool)
+	poke      <-chan struct{} // something that the content is made from may have changed
 
 	tokens map[*corev1.ServiceAccountTokenProjection]token
 	// written is what each volume contains; what is not changed is not written again.
@@ -71,9 +72,9 @@ func (v *volumes) run(ctx context.Context, report func(error)) {
 // sync writes what has changed and says when to do so again at the latest.
 func (v *volumes) sync(ctx context.Context, volumes []corev1.Volume) (next time.Time, err error) {
 	content := content{
-		pod:     v.pod.Load(),
-		address: v.address,
-		objects: v.objects,
+		pod:       v.pod.Load(),
+		address:   v.address,
+		configMap: v.configMap,
 	}
 	content.token = func(source *corev1.ServiceAccountTokenProjection) (string, error) {
 		return v.token(ctx, source)

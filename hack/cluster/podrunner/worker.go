@@ -118,11 +118,11 @@ func (w *worker) untilBound(ctx context.Context) bool {
 		var retry <-chan time.Time
 		pod := w.pod.Load()
 		switch {
-		case pod.Spec.NodeName == w.runner.Node:
+		case pod.Spec.NodeName == node:
 			return true
 		case pod.Spec.NodeName == "" && len(pod.Spec.SchedulingGates) == 0 &&
 			pod.DeletionTimestamp == nil:
-			if err := bind(ctx, w.runner.Client, pod, w.runner.Node); err != nil {
+			if err := bind(ctx, w.runner.Client, pod, node); err != nil {
 				w.runner.Log.Warn("binding a pod", "namespace", pod.Namespace, "pod", pod.Name, "error", err)
 				retry = time.After(retryBind)
 			}
@@ -162,18 +162,17 @@ func (w *worker) admit(ctx context.Context) {
 		w.state.address, w.state.refused = address, refused
 	}
 	if refused != (refusal{}) {
-		w.event(corev1.EventTypeWarning, refused.reason, refused.message)
 		return
 	}
-	w.event(corev1.EventTypeNormal, "Scheduled",
-		"runs as processes of this machine at "+w.state.address.String())
 	volumes := &volumes{
 		client:  w.runner.Client,
 		dir:     w.volumesDir(),
 		pod:     &w.pod,
 		address: w.state.address.String(),
-		objects: w.runner.cached,
-		poke:    w.poke,
+		configMap: func(name string) (map[string]string, bool) {
+			return w.runner.configMap(pod.Namespace, name)
+		},
+		poke: w.poke,
 	}
 	w.helpers.Go(func() { volumes.run(ctx, func(err error) { tell(w, w.mounts, err) }) })
 }
@@ -217,21 +216,14 @@ func (w *worker) loop(ctx context.Context) {
 	}
 }
 
-// observe notes what the pod's object says, and whether its work is done.
+// observe notes whether the pod's object was deleted.
 func (w *worker) observe() {
-	now := time.Now()
 	pod := w.pod.Load()
 	if pod.DeletionTimestamp != nil && pod.DeletionGracePeriodSeconds != nil {
-		if w.state.deadline.IsZero() {
-			w.event(corev1.EventTypeNormal, "Killing", "stopping the pod's containers")
-		}
 		if !pod.DeletionTimestamp.Equal(w.state.asked) {
 			w.state.asked = pod.DeletionTimestamp
-			w.state.deleted(time.Duration(*pod.DeletionGracePeriodSeconds)*time.Second, now)
+			w.state.deleted(time.Duration(*pod.DeletionGracePeriodSeconds)*time.Second, time.Now())
 		}
-	}
-	if w.state.ended.IsZero() && w.state.deadline.IsZero() && w.state.outcome() != "" {
-		w.state.ended = now
 	}
 }
 
@@ -275,9 +267,6 @@ func (w *worker) onMount(err error) {
 		w.state.mounted, w.state.mountProblem = true, ""
 		return
 	}
-	if before := w.state.mountProblem; err.Error() != before { // it is tried every second
-		w.event(corev1.EventTypeWarning, "FailedMount", err.Error())
-	}
 	w.state.mountProblem = err.Error()
 }
 
@@ -288,9 +277,6 @@ func (w *worker) onExit(i int) {
 	c.onExit(exit, w.runner.Backoff)
 	w.runner.Log.Info("container ended", "pod", w.pod.Load().Name, "container", c.spec.Name, "process",
 		c.lastPID, "code", exit.Code, "signal", exit.Signal)
-	if w.state.deadline.IsZero() && exit.Code != 0 && w.state.wanted(c) {
-		w.event(corev1.EventTypeWarning, "BackOff", w.state.waiting(c).Message)
-	}
 }
 
 func (w *worker) onProbe(result probeResult) {
@@ -299,14 +285,10 @@ func (w *worker) onProbe(result probeResult) {
 		return // of an earlier life
 	}
 	if !result.ok {
-		w.event(corev1.EventTypeWarning, "Unhealthy",
-			string(result.kind)+" probe of "+c.spec.Name+" failed: "+result.message)
+		w.runner.Log.Warn("probe failed", "pod", w.pod.Load().Name, "container", c.spec.Name, "probe",
+			result.kind, "message", result.message)
 	}
 	c.onProbe(result, time.Now(), w.state.grace)
-}
-
-func (w *worker) event(kind, reason, message string) {
-	w.runner.events.Event(w.pod.Load(), kind, reason, message)
 }
 
 func (w *worker) dir() string {
