@@ -35,7 +35,8 @@ func template(t *testing.T, helm string, arguments ...string) objects {
 	return parse(t, rendered)
 }
 
-// TestTheChartIsTheManifest: with the values as they come, both Helms render what dist has.
+// TestTheChartIsTheManifest: with the values as they come, both Helms render what dist has, and
+// nothing that must be asked for. TestAnotherNamespace compares that.
 func TestTheChartIsTheManifest(t *testing.T) {
 	for _, helm := range helms {
 		rendered := template(t, helm, "--namespace", system)
@@ -83,24 +84,6 @@ func TestInjection(t *testing.T) {
 				t.Errorf("%s: the image of the values is not in %s:\n%s", helm, name, text)
 			}
 		}
-	}
-}
-
-// TestTheMonitorsAreTheSame compares the part that neither installs by itself: the monitors, and
-// the alerts.
-func TestTheMonitorsAreTheSame(t *testing.T) {
-	manifest, err := tool("kustomize", "build", filepath.Join(root, "config", "prometheus"))
-	must(t, err)
-	wanted := parse(t, manifest)
-	for _, helm := range helms {
-		rendered := template(t, helm, append(set("metrics.serviceMonitor.enabled=true", "metrics.podMonitor.enabled=true",
-			"metrics.prometheusRule.enabled=true"), "--namespace", system)...)
-		optional := objects{}
-		for _, name := range []string{key("ServiceMonitor", "podesta-manager"), key("PodMonitor", "podesta-agents"),
-			key("PrometheusRule", "podesta")} {
-			optional[name] = rendered[name]
-		}
-		compare(t, wanted, optional)
 	}
 }
 
@@ -154,6 +137,21 @@ func TestValues(t *testing.T) {
 		}
 		if len(pod.Volumes) != 1 || pod.Volumes[0].Secret == nil || pod.Volumes[0].Secret.SecretName != "metrics-tls" {
 			t.Errorf("the volumes are %v, want the certificate for metrics", pod.Volumes)
+		}
+
+		all = template(t, helm, set("metrics.prometheusRule.enabled=true", "metrics.prometheusRule.labels.own=yes",
+			"metrics.podMonitor.enabled=true", "metrics.podMonitor.labels.own=yes", "metrics.podMonitor.interval=7s",
+			"metrics.dashboards.enabled=true", "metrics.dashboards.labels.own=yes", "metrics.dashboards.annotations.folder=Podesta")...)
+		for _, name := range []string{key("PrometheusRule", "podesta"), key("PodMonitor", "podesta-agents"), key("ConfigMap", "podesta-dashboard-fleet")} {
+			if object := all[name]; object == nil || object.GetLabels()["own"] != "yes" {
+				t.Errorf("%s has not the label of the values: %v", name, object)
+			}
+		}
+		if folder := all[key("ConfigMap", "podesta-dashboard-fleet")].GetAnnotations()["folder"]; folder != "Podesta" {
+			t.Errorf("the annotation of the dashboards is %q", folder)
+		}
+		if text := fmt.Sprint(all[key("PodMonitor", "podesta-agents")].Object); !strings.Contains(text, "interval:7s") {
+			t.Errorf("the interval of the values is not in %s", text)
 		}
 
 		all = template(t, helm, set("metrics.enabled=false", "crds.install=false", "networkPolicy.rosterFrom[0].ipBlock.cidr=10.0.0.0/8")...)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -80,22 +79,6 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
-// TestTwoReplicas: two managers, and a drain takes one at a time.
-func TestTwoReplicas(t *testing.T) {
-	all := installed(t)
-	deployment := as[appsv1.Deployment](t, all, "Deployment", "podesta-manager")
-	if replicas := deployment.Spec.Replicas; replicas == nil || *replicas != 2 {
-		t.Errorf("%v replicas, want 2", replicas)
-	}
-	if !slices.Contains(deployment.Spec.Template.Spec.Containers[0].Args, "--leader-elect") {
-		t.Error("two managers without --leader-elect would both lead")
-	}
-	budget := as[policyv1.PodDisruptionBudget](t, all, "PodDisruptionBudget", "podesta-manager")
-	if most := budget.Spec.MaxUnavailable; most == nil || most.IntValue() != 1 {
-		t.Errorf("a drain may take %v managers at a time, want 1", most)
-	}
-}
-
 // TestTheOptionalPartsAreWellFormed: the NetworkPolicy for groups, and the ServiceMonitor, whose
 // kind this server does not know.
 func TestTheOptionalPartsAreWellFormed(t *testing.T) {
@@ -119,8 +102,8 @@ func TestTheOptionalPartsAreWellFormed(t *testing.T) {
 	}
 }
 
-// TestAnotherNamespace moves config/ and the chart to another namespace, with the ServiceMonitor:
-// nothing stays behind, least of all in the policies, which know the manager by its user name.
+// TestAnotherNamespace moves config/ and the chart to another namespace, with monitors, alerts and
+// dashboards. Both are the same there, and nothing stays behind, least of all in the policies, which know the manager by its user name.
 func TestAnotherNamespace(t *testing.T) {
 	elsewhere := t.TempDir()
 	must(t, os.CopyFS(elsewhere, os.DirFS(filepath.Join(root, "config"))))

@@ -14,69 +14,90 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// request is an operator's request in an annotation, for which a policy asks a verb of its own.
-type request struct{ annotation, verb, policy string }
-
-// needs is what the policy says to who does not have the verb.
-func (r request) needs() string {
-	return "to set or change the annotation " + r.annotation + " you need the verb " + r.verb +
-		" on electiongroups.podesta.dev in namespace "
+// TestWhoMayForget: to edit a group is not enough to have its voters forgotten, which can have two
+// processes act at once.
+func TestWhoMayForget(t *testing.T) {
+	namespace := newNamespace(t)
+	mayAsk(t, namespace, v1.ForgetAnnotation, "forget", map[string]client.Client{
+		"an editor": person(t, "jane", "podesta-electiongroup-editor", namespace),
+	}, map[string]client.Client{
+		"an admin": person(t, "anna", "podesta-electiongroup-admin", namespace),
+	})
 }
 
-// annotate is a patch that sets the annotation to a JSON value.
-func (r request) annotate(value string) string {
-	return `{"metadata":{"annotations":{"` + r.annotation + `":` + value + `}}}`
+// TestWhoMayAskForAStepDown: to change a group is not enough to have its coordinator step down; the
+// roles edit and admin have the verb for it.
+func TestWhoMayAskForAStepDown(t *testing.T) {
+	namespace := newNamespace(t)
+	_, err := kubectl("create", "role", "annotator", "-n", namespace, "--resource=electiongroups.podesta.dev",
+		"--verb=get,list,watch,create,update,patch")
+	must(t, err)
+	bind(t, getGroups("mary", namespace), "rolebinding", "mary", "-n", namespace, "--role=annotator", "--user=mary")
+	mayAsk(t, namespace, v1.StepDownAnnotation, "step-down", map[string]client.Client{
+		"who may annotate": user(t, "mary"),
+	}, map[string]client.Client{
+		"an editor": person(t, "jane", "podesta-electiongroup-editor", namespace),
+		"an admin":  person(t, "anna", "podesta-electiongroup-admin", namespace),
+	})
 }
 
-// edit is a patch that changes something else, and sets the annotation too if value is not empty.
-func (r request) edit(value string) string {
-	if value == "" {
-		return `{"spec":{"algorithm":"ChangRoberts"}}`
+// mayAsk checks that who lacks a verb may not make a request by an annotation of a group, and that
+// who has it may.
+func mayAsk(t *testing.T, namespace, annotation, verb string, lack, have map[string]client.Client) {
+	needs := "to set or change the annotation " + annotation + " you need the verb " + verb +
+		" on electiongroups.podesta.dev in namespace " + namespace
+	group := func(value string) *v1.ElectionGroup {
+		g := &v1.ElectionGroup{ObjectMeta: named(namespace, "")}
+		g.GenerateName = "group-"
+		if value != "" {
+			g.Annotations = map[string]string{annotation: value}
+		}
+		return g
 	}
-	return `{"metadata":{"annotations":{"` + r.annotation + `":` + value + `}},"spec":{"algorithm":"ChangRoberts"}}`
-}
-
-// patched is what comes of a patch by somebody to a group whose annotation has a value already.
-type patched struct {
-	by    client.Client
-	has   string // the annotation before; empty: none
-	patch string
-	says  string // empty: it is allowed
-}
-
-func (r request) test(t *testing.T, namespace string, tests map[string]patched) {
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			group := &v1.ElectionGroup{ObjectMeta: named(namespace, "")}
-			group.GenerateName = "group-"
-			if test.has != "" {
-				group.Annotations = map[string]string{r.annotation: test.has}
-			}
-			must(t, kube.Create(t.Context(), group))
-			check(t, test.by.Patch(t.Context(), group, client.RawPatch(types.MergePatchType, []byte(test.patch))), test.says)
+	annotate := func(value string) string { return `{"metadata":{"annotations":{"` + annotation + `":` + value + `}}}` }
+	const edit = `{"spec":{"algorithm":"ChangRoberts"}}`
+	for who, lacks := range lack {
+		awaitRefusal(t, lacks, group("{}"))
+		for what, test := range map[string]struct{ has, patch, says string }{
+			"asks":                  {"", annotate(`"{}"`), needs},
+			"changes a request":     {"{}", annotate(`"{ }"`), needs},
+			"empties it":            {"{}", annotate(`""`), needs},
+			"takes it away":         {"{}", annotate(`null`), ""},
+			"says the same":         {"{}", annotate(`"{}"`), ""},
+			"edits all else":        {"{}", edit, ""},
+			"edits without it":      {"", edit, ""},
+			"asks together with it": {"", annotate(`"{}"`)[:len(annotate(`"{}"`))-1] + "," + edit[1:], needs},
+		} {
+			t.Run(who+" "+what, func(t *testing.T) {
+				g := group(test.has)
+				must(t, kube.Create(t.Context(), g))
+				check(t, lacks.Patch(t.Context(), g, client.RawPatch(types.MergePatchType, []byte(test.patch))), test.says)
+			})
+		}
+		check(t, lacks.Create(t.Context(), group("{}")), needs)
+		check(t, lacks.Create(t.Context(), group("")), "")
+	}
+	for who, has := range have {
+		t.Run(who, func(t *testing.T) {
+			g := group("{}")
+			check(t, has.Create(t.Context(), g), "")
+			check(t, has.Patch(t.Context(), g, client.RawPatch(types.MergePatchType, []byte(annotate(`"{ }"`)))), "")
 		})
 	}
 }
 
-// group is one that is made with the request.
-func (r request) group(namespace, name string) *v1.ElectionGroup {
-	g := &v1.ElectionGroup{ObjectMeta: named(namespace, name)}
-	g.Annotations = map[string]string{r.annotation: "{}"}
-	return g
-}
-
-// awaitPolicy waits until the API server has taken up the policy, which refuses who lacks the verb.
-func (r request) awaitPolicy(t *testing.T, lacks client.Client, namespace string) {
+// awaitRefusal waits until the API server has taken up the policy, which refuses who lacks the verb.
+func awaitRefusal(t *testing.T, lacks client.Client, group *v1.ElectionGroup) {
 	t.Helper()
 	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		err := lacks.Create(ctx, r.group(namespace, "probe"), client.DryRunAll)
+		err := lacks.Create(ctx, group.DeepCopy(), client.DryRunAll)
 		if err != nil && !apierrors.IsForbidden(err) {
 			return false, err
 		}
 		return err != nil, nil
 	})
 	if err != nil {
-		t.Fatalf("the policy %s does not come into force: %v", r.policy, err)
+		t.Fatalf("the policy does not come into force: %v", err)
 	}
 }
 
