@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,105 +13,147 @@ import (
 
 	"github.com/podesta-dev/podesta/hack/cluster/local"
 	"github.com/podesta-dev/podesta/hack/cluster/podrunner"
+	"github.com/podesta-dev/podesta/test/port"
 )
 
-// agentImage is the repository, without its registry, of the agent's image.
-const agentImage = "podesta-dev/agent"
+const (
+	// agentImage is the repository, without its registry, of the agent's image.
+	agentImage = "podesta-dev/agent"
+	// managerUser is who the manager is in an installation: it has no more rights here than config/rbac
+	// gives it.
+	managerUser = "system:serviceaccount:podesta-system:podesta-manager"
+	// rosterService is where the agents of the samples look for the manager.
+	rosterService = "podesta-roster.podesta-system.svc:9443"
+)
 
-type upFlags struct {
+// flags say which cluster to run: one with Podesta, as `make build` built it in a source tree.
+type flags struct {
 	options         local.Options
-	agent           string
+	root            string // of the source tree
+	roster          string // where the manager serves agents; if empty, a free port
 	images, resolve []string
 }
 
+func (f *flags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.root, "root", ".",
+		"root of the source tree, with bin/ and config/")
+	cmd.Flags().StringVar(&f.options.State, "dir", "", "directory of the cluster: kubeconfig, logs, pods")
+}
+
 func upCommand() *cobra.Command {
-	f := &upFlags{}
+	f := &flags{}
 	o := &f.options
 	cmd := &cobra.Command{
 		Use:   "up --dir STATE",
-		Short: "Run a cluster until SIGINT or SIGTERM",
+		Short: "Run a cluster with Podesta until SIGINT or SIGTERM",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return f.up(cmd) },
 	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVar(&o.State, "dir", "", "directory of the cluster: kubeconfig, logs, pods")
+	f.add(cmd)
 	_ = cmd.MarkFlagRequired("dir") // fails only for a flag that does not exist
-	flags.StringArrayVar(&o.CRDs, "crds", nil, "file or directory of CustomResourceDefinitions to "+
-		"install (repeatable)")
-	flags.StringArrayVar(&o.Manifests, "apply", nil, "file, or directory of files, to apply before "+
-		"the manager starts (repeatable)")
-	flags.StringVar(&o.Manager.Path, "manager", "", "manager to run, with KUBECONFIG set; output in "+
-		"STATE/manager.log, process id in STATE/manager.pid")
-	flags.StringArrayVar(&o.Manager.Args, "manager-arg", nil, "argument for the manager (repeatable)")
-	flags.StringVar(&o.Manager.User, "manager-user", "", "user that the manager is to the API "+
-		"server, such as system:serviceaccount:NAMESPACE:NAME (default one who may do everything)")
-	flags.StringVar(&f.agent, "agent", "", "program that stands for the agent's image: short for "+
-		"--image "+agentImage+"=PATH")
-	flags.StringArrayVar(&f.images, "image", nil, "NAME=PATH: the program that stands for an image; "+
-		"NAME is its repository or the end of it, without tag (repeatable)")
-	flags.StringArrayVar(&f.resolve, "resolve", nil, "HOST=ADDRESS or HOST:PORT=ADDRESS:PORT: "+
+	cmd.Flags().StringVar(&f.roster, "roster", "", "address at which the manager serves agents "+
+		"(default one that is free)")
+	cmd.Flags().StringArrayVar(&o.Manager.Args, "manager-arg", nil,
+		"argument for the manager (repeatable)")
+	cmd.Flags().StringArrayVar(&f.images, "image", nil, "NAME=PATH: the program that stands for an "+
+		"image; NAME is its repository or the end of it, without tag (repeatable)")
+	cmd.Flags().StringArrayVar(&f.resolve, "resolve", nil, "HOST=ADDRESS or HOST:PORT=ADDRESS:PORT: "+
 		"replace it in args and env values of pods; stands for DNS (repeatable)")
-	flags.DurationVar(&o.Pods.Backoff.First, "restart-delay", podrunner.DefaultBackoff.First,
+	cmd.Flags().DurationVar(&o.Pods.Backoff.First, "restart-delay", podrunner.DefaultBackoff.First,
 		"wait before a container's first restart; it doubles")
-	flags.DurationVar(&o.Pods.Backoff.Max, "restart-delay-max", podrunner.DefaultBackoff.Max,
+	cmd.Flags().DurationVar(&o.Pods.Backoff.Max, "restart-delay-max", podrunner.DefaultBackoff.Max,
 		"longest wait before a restart")
 	o.Pods.Backoff.Reset = podrunner.DefaultBackoff.Reset
 	return cmd
 }
 
-func (f *upFlags) up(cmd *cobra.Command) error {
-	start := time.Now()
-	o, err := f.complete()
-	if err != nil {
-		return err
-	}
-	o.Report, o.Assets.Log = say(cmd.ErrOrStderr()), cmd.ErrOrStderr()
-	cluster, err := local.Start(cmd.Context(), o)
+func (f *flags) up(cmd *cobra.Command) error {
+	begun := time.Now()
+	running, err := f.start(cmd)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "ready after %.1f s: export KUBECONFIG=%s\n",
-		time.Since(start).Seconds(), cluster.Kubeconfig)
+		time.Since(begun).Seconds(), running.Kubeconfig)
 	var failure error
 	select {
 	case <-cmd.Context().Done():
-	case failure = <-cluster.Failed():
+	case failure = <-running.Failed():
 	}
-	if err := cluster.Close(); failure == nil {
+	if err := running.Close(); failure == nil {
 		failure = err
 	}
 	return failure
 }
 
+// cluster is a local cluster that keeps the manager's port for as long as it runs.
+type cluster struct {
+	*local.Cluster
+
+	roster *port.Kept // nil if the address was given
+}
+
+func (f *flags) start(cmd *cobra.Command) (*cluster, error) {
+	c := &cluster{}
+	if f.roster == "" {
+		kept, err := port.Keep()
+		if err != nil {
+			return nil, err
+		}
+		c.roster, f.roster = kept, kept.Address
+	}
+	o, err := f.complete()
+	if err == nil {
+		o.Report, o.Assets.Log = say(cmd.ErrOrStderr()), cmd.ErrOrStderr()
+		c.Cluster, err = local.Start(cmd.Context(), o)
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// Close ends what has been started.
+func (c *cluster) Close() (err error) {
+	if c.Cluster != nil {
+		err = c.Cluster.Close()
+	}
+	if c.roster != nil {
+		err = errors.Join(err, c.roster.Close())
+	}
+	return err
+}
+
 // complete turns flags into options.
-func (f *upFlags) complete() (local.Options, error) {
+func (f *flags) complete() (local.Options, error) {
 	o := f.options
 	me, err := self()
 	if err != nil {
 		return o, err
 	}
+	in := func(path string) string { return filepath.Join(f.root, path) }
 	o.Tether, o.Keep = []string{me, "tether"}, []string{me, "keep"}
-	if f.agent != "" {
-		f.images = append(f.images, agentImage+"="+f.agent)
+	o.CRDs = []string{in("config/crd/bases")}
+	o.Manifests = []string{in("config/manager/namespace.yaml"), in("config/rbac")}
+	o.Manager.User = managerUser
+	o.Manager.Args = append([]string{"--roster-address=" + f.roster, "--health-address=0"},
+		o.Manager.Args...)
+	if o.Manager.Path, err = program(in("bin/manager")); err != nil {
+		return o, err
 	}
-	programs, err := pairs("--image", f.images)
+	programs, err := pairs("--image", append(slices.Clone(f.images), agentImage+"="+in("bin/agent")))
 	if err != nil {
 		return o, err
 	}
 	o.Pods.Images = map[string]podrunner.Program{"pause": {Path: me, Args: []string{"pause"}}}
 	for name, path := range programs {
 		if path, err = program(path); err != nil {
-			return o, fmt.Errorf("--image %s: %w", name, err)
+			return o, fmt.Errorf("the image %s: %w", name, err)
 		}
 		o.Pods.Images[name] = podrunner.Program{Path: path}
 	}
-	if o.Manager.Path != "" {
-		if o.Manager.Path, err = program(o.Manager.Path); err != nil {
-			return o, fmt.Errorf("--manager: %w", err)
-		}
-	}
-	o.Pods.Resolve, err = pairs("--resolve", f.resolve)
+	o.Pods.Resolve, err = pairs("--resolve", append(slices.Clone(f.resolve),
+		rosterService+"="+f.roster))
 	return o, err
 }
 

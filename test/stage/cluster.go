@@ -46,18 +46,11 @@ func Up(ctx context.Context, root, state string, log io.Writer, flags ...string)
 }
 
 func (c *Cluster) start(ctx context.Context, log io.Writer, flags []string) error {
-	in := func(path string) string { return filepath.Join(c.root, path) }
-	args := []string{"up", "--dir", c.state, "--crds", in("config/crd/bases"),
-		"--apply", in("config/manager/namespace.yaml"), "--apply", in("config/rbac"),
-		"--manager", in("bin/manager"), "--manager-user",
-		"system:serviceaccount:podesta-system:podesta-manager",
-		"--manager-arg=--roster-address=" + c.roster.Address, "--manager-arg=--health-address=0",
-		"--manager-arg=--leader-elect=false",
-		"--agent", in("bin/agent"),
-		"--resolve", "podesta-roster.podesta-system.svc:9443=" + c.roster.Address,
-		"--restart-delay=1s", "--restart-delay-max=1s"}
+	c.manager = []string{"--roster-address=" + c.roster.Address, "--health-address=0"}
+	args := []string{"up", "--root", c.root, "--dir", c.state, "--roster", c.roster.Address,
+		"--manager-arg=--leader-elect=false", "--restart-delay=1s", "--restart-delay-max=1s"}
 	//nolint:gosec,noctx // what is run is this source tree's own; Close ends it, in order
-	command := exec.Command(in("bin/cluster"), slices.Concat(args, flags)...)
+	command := exec.Command(filepath.Join(c.root, "bin/cluster"), slices.Concat(args, flags)...)
 	command.Stderr = log
 	// Ctrl-C is ours alone
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
