@@ -9,7 +9,7 @@ import (
 const nameOfGroup = "{{namespace}}/{{group}}"
 
 // fleet is the dashboard of all groups.
-func fleet() *dashboard.DashboardBuilder {
+func fleet() *classic {
 	d := newDashboard("podesta-fleet", "Podesta / Fleet",
 		"All groups: who is without a coordinator, what is wrong, how often coordinators change, and "+
 			"how the manager is.")

@@ -7,7 +7,7 @@ import (
 )
 
 // group is the dashboard of one group.
-func group() *dashboard.DashboardBuilder {
+func group() *classic {
 	d := newDashboard("podesta-group", "Podesta / Group",
 		"One group: who coordinates, who follows, and why that changed.")
 	d.WithVariable(variable("namespace", "Namespace",

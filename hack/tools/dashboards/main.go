@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 
 	"github.com/grafana/grafana-foundation-sdk/go/cog"
-	"github.com/grafana/grafana-foundation-sdk/go/dashboard"
 )
 
 func main() {
@@ -34,7 +33,7 @@ func run(arguments []string) error {
 	)
 }
 
-func write(path string, builder cog.Builder[dashboard.Dashboard]) error {
+func write(path string, builder *classic) error {
 	d, err := builder.Build()
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)

@@ -13,6 +13,12 @@ import (
 	"github.com/grafana/grafana-foundation-sdk/go/timeseries"
 )
 
+// classic is the model of a dashboard that every Grafana reads. The SDK prefers the next one, which
+// only Grafana 12 and later read.
+type classic = dashboard.DashboardBuilder //nolint:staticcheck // see above
+
+var newClassic = dashboard.NewDashboardBuilder //nolint:staticcheck // see above
+
 // tag is on all dashboards, so that each links to the others.
 const tag = "podesta"
 
@@ -37,8 +43,8 @@ var chosen = common.DataSourceRef{
 	Uid:  cog.ToPtr("${datasource}"),
 }
 
-func newDashboard(uid, title, description string) *dashboard.DashboardBuilder {
-	return dashboard.NewDashboardBuilder(title).
+func newDashboard(uid, title, description string) *classic {
+	return newClassic(title).
 		Uid(uid).
 		Description(description).
 		Tags([]string{tag}).
@@ -71,7 +77,7 @@ type panel dashboard.Panel
 func (p panel) Build() (dashboard.Panel, error) { return dashboard.Panel(p), nil }
 
 // row places panels side by side, below what is there. They share the width.
-func row(d *dashboard.DashboardBuilder, height uint32, panels ...cog.Builder[dashboard.Panel]) {
+func row(d *classic, height uint32, panels ...cog.Builder[dashboard.Panel]) {
 	const columns = 24
 	for _, builder := range panels {
 		built, err := builder.Build()
