@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,9 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -24,6 +20,7 @@ import (
 	"github.com/podesta-dev/podesta/controllers"
 	"github.com/podesta-dev/podesta/hack/cluster/assets"
 	"github.com/podesta-dev/podesta/hack/cluster/controlplane"
+	"github.com/podesta-dev/podesta/test/manifest"
 	"github.com/podesta-dev/podesta/test/port"
 )
 
@@ -167,29 +164,18 @@ func (s *site) installManager(ctx context.Context) error {
 
 // apply applies the objects of a file server-side.
 func (s *site) apply(ctx context.Context, file string) error {
-	content, err := os.ReadFile(file)
+	objects, err := manifest.Read(file)
 	if err != nil {
 		return err
 	}
-	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		err := documents.Decode(&object.Object)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if len(object.Object) == 0 {
-			continue
-		}
-		err = s.kube.Apply(ctx, client.ApplyConfigurationFromUnstructured(object),
+	for _, object := range objects {
+		err := s.kube.Apply(ctx, client.ApplyConfigurationFromUnstructured(object),
 			client.FieldOwner("scale"))
 		if err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // writeKubeconfig writes that of the manager's ServiceAccount, for an API server at an address.

@@ -4,11 +4,9 @@
 package envtest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -19,7 +17,6 @@ import (
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -28,13 +25,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/podesta-dev/podesta/controllers"
+	"github.com/podesta-dev/podesta/test/manifest"
 )
 
-// Patience is how long a test waits for what must happen.
-const Patience = 30 * time.Second
-
-// starting is how long the server may take on a machine that does much else.
-const starting = time.Minute
+// Patience is how long a test waits for what must happen, on a machine that does much else. Nothing
+// waits for it when all is well.
+const Patience = 2 * time.Minute
 
 // Root is the source tree, from a folder of a test.
 var Root = filepath.Join("..", "..")
@@ -78,8 +74,8 @@ func run(m *testing.M, o Options, prepare func(*Server) error) (code int, err er
 	}
 	s := &Server{Environment: &envtest.Environment{
 		UseExistingCluster:       new(false), // whatever USE_EXISTING_CLUSTER says
-		ControlPlaneStartTimeout: starting,
-		ControlPlaneStopTimeout:  starting,
+		ControlPlaneStartTimeout: Patience,
+		ControlPlaneStopTimeout:  Patience,
 	}}
 	if o.CRDs {
 		s.CRDDirectoryPaths = []string{filepath.Join(Root, "config", "crd", "bases")}
@@ -113,25 +109,19 @@ func run(m *testing.M, o Options, prepare func(*Server) error) (code int, err er
 
 // CreateFile creates the objects of a YAML file for which edit returns true.
 func (s *Server) CreateFile(path string, edit func(*unstructured.Unstructured) bool) error {
-	data, err := os.ReadFile(path)
+	objects, err := manifest.Read(path)
 	if err != nil {
 		return err
 	}
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
-	for {
-		u := &unstructured.Unstructured{}
-		if err := decoder.Decode(u); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		if len(u.Object) == 0 || !edit(u) {
+	for _, object := range objects {
+		if !edit(object) {
 			continue
 		}
-		if err := s.Kube.Create(bg, u); err != nil {
+		if err := s.Kube.Create(bg, object); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 	}
+	return nil
 }
 
 // Watch fills a list with what there is, and returns a watch of what comes after it. A watch alone

@@ -1,9 +1,6 @@
 package inject
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"os"
 	"strings"
 	"testing"
@@ -12,11 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podestav1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/inject"
+	"github.com/podesta-dev/podesta/test/manifest"
 )
 
 // TestPolicyAndCommandAgree makes each pod of testdata/pods.yaml twice: as it is, so that the
@@ -289,24 +286,9 @@ func mustCreate(t *testing.T, object client.Object) {
 
 func mustDecode(t *testing.T, text []byte) []*unstructured.Unstructured {
 	t.Helper()
-	objects, err := decode(text)
+	objects, err := manifest.Objects(text)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return objects
-}
-
-// decode reads the objects of a YAML text.
-func decode(text []byte) (objects []*unstructured.Unstructured, err error) {
-	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		switch err := documents.Decode(&object.Object); {
-		case errors.Is(err, io.EOF):
-			return objects, nil
-		case err != nil:
-			return nil, err
-		}
-		objects = append(objects, object)
-	}
 }

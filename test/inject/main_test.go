@@ -6,7 +6,6 @@ package inject
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	podestav1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/test/envtest"
+	"github.com/podesta-dev/podesta/test/manifest"
 )
 
 var kube client.Client
@@ -39,11 +39,7 @@ func TestMain(m *testing.M) {
 func installPolicies(ctx context.Context) error {
 	strict := client.WithFieldValidation(kube, metav1.FieldValidationStrict)
 	for _, file := range []string{"mutating.yaml", "validating.yaml"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "config", "inject", file))
-		if err != nil {
-			return err
-		}
-		objects, err := decode(text)
+		objects, err := manifest.Read(filepath.Join("..", "..", "config", "inject", file))
 		if err != nil {
 			return err
 		}

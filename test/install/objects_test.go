@@ -1,17 +1,15 @@
 package install
 
 import (
-	"errors"
-	"io"
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/podesta-dev/podesta/test/manifest"
 )
 
 // objects are the objects of a manifest, by kind and name.
@@ -20,26 +18,19 @@ type objects map[string]*unstructured.Unstructured
 func key(kind, name string) string { return kind + "/" + name }
 
 // parse reads a manifest. Two objects of one kind and name in it are an error.
-func parse(t *testing.T, manifest string) objects {
+func parse(t *testing.T, text string) objects {
 	t.Helper()
 	all := objects{}
-	documents := yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifest), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		switch err := documents.Decode(&object.Object); {
-		case errors.Is(err, io.EOF):
-			return all
-		case err != nil:
-			t.Fatal(err)
-		case len(object.Object) == 0: // an empty document
-			continue
-		}
+	objects, err := manifest.Objects([]byte(text))
+	must(t, err)
+	for _, object := range objects {
 		k := key(object.GetKind(), object.GetName())
 		if all[k] != nil {
 			t.Errorf("%s is there twice", k)
 		}
 		all[k] = object
 	}
+	return all
 }
 
 // installed are the objects of dist/install.yaml.
@@ -54,9 +45,9 @@ func everything(t *testing.T) objects {
 
 func parseFile(t *testing.T, file string) objects {
 	t.Helper()
-	manifest, err := os.ReadFile(file)
+	text, err := os.ReadFile(file)
 	must(t, err)
-	return parse(t, string(manifest))
+	return parse(t, string(text))
 }
 
 // as converts the object of that kind and name.

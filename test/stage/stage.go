@@ -4,11 +4,9 @@
 package stage
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"sync"
@@ -17,9 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -30,6 +26,7 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/manifest"
 	"github.com/podesta-dev/podesta/test/observer"
 )
 
@@ -88,26 +85,21 @@ func (s *Stage) ApplyFile(ctx context.Context, path string) error {
 // ApplyYAML does the same with a text; errors call it what. A stage without a namespace leaves the
 // objects in theirs.
 func (s *Stage) ApplyYAML(ctx context.Context, what string, text []byte) error {
-	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
-	for {
-		var object unstructured.Unstructured
-		if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		if len(object.Object) == 0 {
-			continue
-		}
+	objects, err := manifest.Objects(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	for _, object := range objects {
 		if s.Namespace != "" {
 			object.SetNamespace(s.Namespace)
 		}
-		err := s.Apply(ctx, client.ApplyConfigurationFromUnstructured(&object),
+		err := s.Apply(ctx, client.ApplyConfigurationFromUnstructured(object),
 			client.FieldOwner("podesta-stage"), client.ForceOwnership)
 		if err != nil {
 			return fmt.Errorf("%s: %s %s: %w", what, object.GetKind(), object.GetName(), err)
 		}
 	}
+	return nil
 }
 
 // ApplyObject applies an object of this program's own.

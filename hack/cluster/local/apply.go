@@ -1,18 +1,17 @@
 package local
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	manifests "github.com/podesta-dev/podesta/test/manifest"
 )
 
 // apply applies the objects of a file, or of all files of a directory, server-side, as kubectl
@@ -71,23 +70,15 @@ func read(manifest string) ([]*unstructured.Unstructured, error) {
 
 // parse returns the objects of the documents of a file.
 func parse(content []byte) ([]*unstructured.Unstructured, error) {
-	var objects []*unstructured.Unstructured
-	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
-	for {
-		object := &unstructured.Unstructured{}
-		switch err := documents.Decode(&object.Object); {
-		case errors.Is(err, io.EOF):
-			return objects, nil
-		case err != nil:
-			return nil, err
-		}
-		if len(object.Object) == 0 { // a comment between two documents
-			continue
-		}
+	objects, err := manifests.Objects(content)
+	if err != nil {
+		return nil, err
+	}
+	for _, object := range objects {
 		if object.GetKind() == "" || object.GetName() == "" ||
 			strings.HasSuffix(object.GetKind(), "List") {
 			return nil, errors.New("an object needs a kind and a name, and must not be a list")
 		}
-		objects = append(objects, object)
 	}
+	return objects, nil
 }
