@@ -2,13 +2,17 @@ package api
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	podestav1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/envtest"
+	"github.com/podesta-dev/podesta/test/manifest"
 )
 
 func httpGet(path string, port int32) *podestav1.AppHealth {
@@ -117,15 +121,27 @@ func TestAppHealthDefaults(t *testing.T) {
 
 // TestAppHealthHasNoHost: there is no way to have agents ask elsewhere.
 func TestAppHealthHasNoHost(t *testing.T) {
-	health := readCRD(t).Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties["appHealth"]
-	if len(health.Properties) < 7 {
-		t.Fatalf("appHealth has %d fields", len(health.Properties))
+	crds, err := manifest.Read(filepath.Join(envtest.Root, "config", "crd", "bases", "podesta.dev_electiongroups.yaml"))
+	must(t, err)
+	versions, _, err := unstructured.NestedSlice(crds[0].Object, "spec", "versions")
+	must(t, err)
+	health, found, err := unstructured.NestedMap(versions[0].(map[string]any), "schema", "openAPIV3Schema",
+		"properties", "spec", "properties", "appHealth", "properties")
+	if err != nil || !found || len(health) < 7 {
+		t.Fatalf("appHealth has the fields %v (%v)", health, err)
 	}
-	visit("spec.appHealth", health, func(path string, _ fieldSchema) {
+	noHost(t, "spec.appHealth", health)
+}
+
+func noHost(t *testing.T, path string, fields map[string]any) {
+	t.Helper()
+	for name, schema := range fields {
 		for _, word := range []string{"host", "address", "url", "header"} {
-			if strings.Contains(strings.ToLower(path[strings.LastIndex(path, ".")+1:]), word) {
-				t.Errorf("%s: an agent must not be made to ask elsewhere than in its own pod", path)
+			if strings.Contains(strings.ToLower(name), word) {
+				t.Errorf("%s.%s: an agent must not be made to ask elsewhere than in its own pod", path, name)
 			}
 		}
-	})
+		deeper, _, _ := unstructured.NestedMap(schema.(map[string]any), "properties")
+		noHost(t, path+"."+name, deeper)
+	}
 }

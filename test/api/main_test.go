@@ -6,7 +6,6 @@ package api
 import (
 	"testing"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,26 +15,23 @@ import (
 )
 
 var (
+	must = envtest.Must
+
+	server *envtest.Server
 	config *rest.Config
 	kube   client.Client
 )
 
 func TestMain(m *testing.M) {
 	envtest.Main(m, envtest.Options{CRDs: true}, func(s *envtest.Server) error {
-		config, kube = s.Config, s.Kube
+		server, config, kube = s, s.Config, s.Kube
 		return nil
 	})
 }
 
-// newNamespace makes a namespace of the test's own. It is not deleted: nothing would empty it, and
-// the server ends soon.
 func newNamespace(t *testing.T) string {
 	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "api-"}}
-	if err := kube.Create(t.Context(), namespace); err != nil {
-		t.Fatal(err)
-	}
-	return namespace.Name
+	return server.NewNamespace(t, "api-")
 }
 
 // newGroup is a valid group, not yet created, with nothing but its name.
