@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"io"
 	"log/slog"
 	"net/http"
@@ -16,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/podesta-dev/podesta/test/flood"
+	"github.com/podesta-dev/podesta/test/observer"
 )
 
 func TestMain(m *testing.M) {
@@ -72,28 +71,30 @@ func TestBadFlagsSayWhatToDo(t *testing.T) {
 // patience bounds what a test waits for: if an agent fails, its log says why.
 const patience = 2 * time.Minute
 
-// follow reads the event stream of an agent's app API, once the agent listens.
-func follow(t *testing.T, address string) *bufio.Scanner {
+// follow returns whom an agent tells its app to follow, one after the other, from when it listens
+// until its stream ends.
+func follow(t *testing.T, address string) <-chan string {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{}}
-	t.Cleanup(client.CloseIdleConnections)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-			"http://"+address+"/v1/events", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
+	names := make(chan string)
+	var following sync.WaitGroup
+	following.Go(func() {
+		defer close(names)
+		for begun := false; !begun && ctx.Err() == nil; {
+			_ = observer.Follow(ctx, address, func(e observer.Event) {
+				begun = true
+				select {
+				case names <- e.Coordinator:
+				case <-ctx.Done():
+				}
+			})
 		}
-		response, err := client.Do(request)
-		if err == nil {
-			t.Cleanup(func() { response.Body.Close() })
-			return bufio.NewScanner(response.Body)
-		}
-		if ctx.Err() != nil {
-			t.Fatal(err)
-		}
-	}
+	})
+	t.Cleanup(func() {
+		cancel()
+		following.Wait()
+	})
+	return names
 }
 
 // logger writes what agents log into what the test prints if it fails.
@@ -130,15 +131,12 @@ func serves(t *testing.T, ctx context.Context, o options) error { //nolint:reviv
 	return err
 }
 
-func awaitName(t *testing.T, lines *bufio.Scanner, want string) {
+func awaitName(t *testing.T, names <-chan string, want string) {
 	t.Helper()
-	for lines.Scan() {
-		var event struct{ Name string }
-		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok &&
-			json.Unmarshal([]byte(data), &event) == nil &&
-			event.Name == want {
+	for name := range names {
+		if name == want {
 			return
 		}
 	}
-	t.Fatalf("the stream ended before it named %s: %v", want, lines.Err())
+	t.Fatalf("the stream ended, or %v have passed, before it named %s", patience, want)
 }

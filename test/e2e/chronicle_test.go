@@ -1,13 +1,11 @@
 package e2e
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/observer"
 	"github.com/podesta-dev/podesta/test/stage"
 )
 
@@ -88,36 +87,15 @@ func (c *chronicle) follow(ctx context.Context, pod, address string) {
 }
 
 func (c *chronicle) read(ctx context.Context, pod, address string) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/v1/events", nil)
-	if err != nil {
-		return
+	heard := false
+	err := observer.Follow(ctx, address, func(e observer.Event) {
+		heard = true
+		c.tell(telling{pod: pod, heard: true, coordinator: e.Coordinator, epoch: e.Epoch, electing: e.Electing})
+	})
+	if errors.Is(err, observer.ErrNoEvent) {
+		c.breaks(fmt.Sprintf("%s said %v", pod, err))
 	}
-	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
-	if err != nil {
-		return
-	}
-	defer response.Body.Close()
-	for lines := bufio.NewReader(response.Body); ; {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			break // a line without its end: the agent was killed within it
-		}
-		data, ok := strings.CutPrefix(line, "data: ")
-		if !ok {
-			continue
-		}
-		var said struct {
-			Name     *string
-			Epoch    int64
-			Electing bool
-		}
-		if err := json.Unmarshal([]byte(data), &said); err != nil || said.Name == nil {
-			c.breaks(fmt.Sprintf("%s said %q, which is no event (%v)", pod, data, err))
-			continue
-		}
-		c.tell(telling{pod: pod, heard: true, coordinator: *said.Name, epoch: said.Epoch, electing: said.Electing})
-	}
-	if ctx.Err() == nil {
+	if heard && ctx.Err() == nil {
 		c.tell(telling{pod: pod})
 	}
 }

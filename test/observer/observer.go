@@ -4,12 +4,9 @@
 package observer
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -18,8 +15,6 @@ import (
 
 // Observer follows the event streams of agents. It is safe for concurrent use.
 type Observer struct {
-	client *http.Client
-
 	mu      sync.Mutex
 	views   map[string]view // by process; absent while its stream is not open
 	broken  error           // what an agent said that is no event
@@ -41,7 +36,6 @@ const retry = 20 * time.Millisecond
 // New returns a observer that watches nobody.
 func New() *Observer {
 	return &Observer{
-		client:  &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		views:   map[string]view{},
 		streams: map[string]context.CancelFunc{},
 		changed: make(chan struct{}),
@@ -90,45 +84,17 @@ func (w *Observer) Close() {
 }
 
 func (w *Observer) follow(ctx context.Context, process, address string) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		"http://"+address+"/v1/events", nil)
-	if err != nil {
-		return
-	}
-	response, err := w.client.Do(request)
-	if err != nil {
-		return
-	}
-	defer response.Body.Close()
-	lines := bufio.NewReader(response.Body)
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			return // a line without its end: the agent was killed within it
-		}
-		data, ok := strings.CutPrefix(line, "data: ")
-		if !ok {
-			continue
-		}
-		at := time.Now()
-		var said struct {
-			Name     *string
-			Electing bool
-		}
-		if err := json.Unmarshal([]byte(data), &said); err != nil || said.Name == nil {
-			w.breaks(fmt.Errorf("%s said %q, which is no event: %w", process, data,
-				errors.Join(err, errNoEvent)))
-			return
-		}
+	err := Follow(ctx, address, func(e Event) {
 		w.set(process, &view{
-			coordinator: *said.Name,
-			electing:    said.Electing,
-			at:          at,
+			coordinator: e.Coordinator,
+			electing:    e.Electing,
+			at:          time.Now(),
 		})
+	})
+	if errors.Is(err, ErrNoEvent) {
+		w.breaks(fmt.Errorf("%s said %w", process, err))
 	}
 }
-
-var errNoEvent = errors.New("an event names a coordinator, or nobody")
 
 // breaks notes that an agent does not say what agents say: Await returns the first such error.
 func (w *Observer) breaks(err error) {
