@@ -1,14 +1,9 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
-	"fmt"
-	"maps"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -19,86 +14,6 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
-
-// The CA's Secret is deleted while the manager leads. It is written anew, and no agent notices
-// anything: no link breaks, no election begins, and what starts or fails over afterwards is
-// certified and believed as before.
-func authoritySecretDeleted(t *testing.T) {
-	g := newGroup(t, "secret-deleted")
-	epoch := g.settled().Status.Coordinator.Epoch
-	said := g.chronicle()
-	said.agree("scheduler-4")
-	secret, linked := g.authority(nil), linksOf(t, said.pods)
-	if len(linked) == 0 {
-		t.Fatal("the agents have no links")
-	}
-	deleted := time.Now()
-	g.must(g.Delete(t.Context(), secret))
-	restored := g.authority(secret)
-	t.Logf("written anew %v after it was deleted", time.Since(deleted))
-	pass(t, time.Now().Add(5*time.Second)) // some heartbeats after the agents have heard of the authority to come
-	if !bytes.Equal(restored.Data["tls.key"], secret.Data["tls.key"]) || len(restored.Data["next.key"]) == 0 {
-		t.Error("want the CA in use in the new Secret, and one to replace it")
-	}
-	if told := said.since(deleted); len(told) > 0 {
-		t.Errorf("agents noticed: %v", told)
-	}
-	if now := linksOf(t, said.pods); !maps.Equal(now, linked) {
-		t.Errorf("links broke: there were %v, there are %v", slices.Sorted(maps.Keys(linked)), slices.Sorted(maps.Keys(now)))
-	}
-	said.kill("scheduler-4")
-	epoch = g.holds("", epoch).Status.Coordinator.Epoch
-	g.must(g.deletePod(t.Context(), "scheduler-0"))
-	g.add(0, 0)
-	g.running(5)
-	g.voting(5)
-	g.agree(g.holds("", epoch-1).Status.Coordinator.Name)
-}
-
-// authority waits for the CA's Secret, for another one than the old if that is given.
-func (g *group) authority(old *corev1.Secret) *corev1.Secret {
-	g.t.Helper()
-	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
-	defer cancel()
-	for ctx.Err() == nil {
-		watch, err := g.Stage.Watch(ctx, &corev1.SecretList{}, client.InNamespace("podesta-system"), client.MatchingFields{"metadata.name": "podesta-ca"})
-		g.must(err)
-		for event := range watch.ResultChan() {
-			if found, ok := event.Object.(*corev1.Secret); ok && (old == nil || found.UID != old.UID) {
-				watch.Stop()
-				return found
-			}
-		}
-	}
-	g.t.Fatal("there is no Secret podesta-ca")
-	return nil
-}
-
-// linksOf are the open connections to the pods' agents, by both ends' addresses as the kernel
-// writes them.
-func linksOf(t *testing.T, pods map[string]corev1.Pod) map[string]bool {
-	t.Helper()
-	text, err := os.ReadFile("/proc/net/tcp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours := map[string]bool{}
-	for _, pod := range pods {
-		var a, b, c, d byte
-		if _, err := fmt.Sscanf(pod.Status.PodIP, "%d.%d.%d.%d", &a, &b, &c, &d); err != nil {
-			t.Fatal(err)
-		}
-		ours[fmt.Sprintf("%02X%02X%02X%02X:%04X", d, c, b, a, 4041)] = true
-	}
-	links := map[string]bool{}
-	for line := range strings.Lines(string(text)) {
-		const established = "01"
-		if fields := strings.Fields(line); len(fields) > 3 && ours[fields[2]] && fields[3] == established {
-			links[fields[1]+" to "+fields[2]] = true
-		}
-	}
-	return links
-}
 
 // The CRD is deleted, and all groups with it. Nobody acts for a group that does not exist. When CRD
 // and group are applied again the same pods elect again, under higher epochs, also where the

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/manifest"
 	"github.com/podesta-dev/podesta/test/observer"
 	"github.com/podesta-dev/podesta/test/stage"
 )
@@ -21,9 +22,9 @@ import (
 // waits for it when all is well.
 const patience = 2 * time.Minute
 
-// settling is how long it takes until an edit has had all its effects: several heartbeats of 100 ms
-// after every process uses the roster.
-const settling = time.Second
+// settling is how long it takes until an edit has had all its effects: several heartbeats after
+// every process uses the roster.
+const settling = 3 * time.Second
 
 // group is a group in a namespace of its own, with what a test needs of it.
 type group struct {
@@ -90,7 +91,7 @@ func (g *group) found(safety v1.Safety, n int) {
 
 func (g *group) add(first, last int) {
 	g.t.Helper()
-	template, err := template(filepath.Join(root, "config/samples/pods.yaml"))
+	template, err := manifest.Pod(filepath.Join(root, "config/samples/pods.yaml"))
 	g.must(err)
 	g.must(g.createPods(g.t.Context(), template, first, last))
 }

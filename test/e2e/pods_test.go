@@ -4,31 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
-
-// template reads the first pod of a YAML file: what every pod of a group looks like, but for its
-// name.
-func template(path string) (*corev1.Pod, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	var pod corev1.Pod
-	if err := yaml.NewYAMLOrJSONDecoder(file, 4096).Decode(&pod); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return &pod, nil
-}
 
 // createPods makes pods of the group after a template, named group-first to group-last.
 func (g *group) createPods(ctx context.Context, template *corev1.Pod, first, last int) error {

@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"os/exec"
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -25,12 +23,10 @@ const theWitness = "scheduler-witness"
 // addWitness has kubectl election print a witness, and makes its pod.
 func (g *group) addWitness() {
 	g.t.Helper()
-	command := exec.CommandContext(g.t.Context(), filepath.Join(root, "bin/kubectl-election"), "witness", g.Group,
-		"-n", g.Namespace, "--kubeconfig", kubeconfig)
-	manifest, err := command.Output()
+	printed, _, err := g.plugin("witness", g.Group)
 	g.must(err)
 	var deployment appsv1.Deployment
-	g.must(yaml.UnmarshalStrict(manifest, &deployment))
+	g.must(yaml.UnmarshalStrict([]byte(printed), &deployment))
 	template := deployment.Spec.Template
 	pod := &corev1.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
 	pod.Namespace, pod.Name = deployment.Namespace, theWitness

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -18,12 +17,8 @@ import (
 	"github.com/podesta-dev/podesta/test/stage"
 )
 
-// podsFile lists the ports of the pods of groups for Prometheus, and managersFile the managers of a
-// cluster elsewhere.
-const (
-	podsFile     = "pods.json"
-	managersFile = "managers.json"
-)
+// podsFile lists the ports of the pods of groups for Prometheus.
+const podsFile = "pods.json"
 
 // target is what Prometheus reads from such a file.
 type target struct {
@@ -40,10 +35,9 @@ func discover(ctx context.Context) error {
 	}
 	go func() {
 		defer s.Close()
-		var managers forwards
 		for ctx.Err() == nil {
 			_ = s.Until(ctx, "the end", &corev1.PodList{}, func(runtime.Object) bool {
-				if err := list(ctx, s, &managers); err != nil && ctx.Err() == nil {
+				if err := list(ctx, s); err != nil && ctx.Err() == nil {
 					fmt.Fprintln(os.Stderr, "alerts: tell Prometheus of the pods:", err)
 				}
 				return false
@@ -53,8 +47,8 @@ func discover(ctx context.Context) error {
 	return nil
 }
 
-// list writes the files anew.
-func list(ctx context.Context, s *stage.Stage, managers *forwards) error {
+// list writes the file anew.
+func list(ctx context.Context, s *stage.Stage) error {
 	var pods corev1.PodList
 	if err := s.List(ctx, &pods); err != nil {
 		return err
@@ -66,44 +60,28 @@ func list(ctx context.Context, s *stage.Stage, managers *forwards) error {
 		}
 		for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {
 			for _, port := range c.Ports {
-				agents = append(agents, targetOf(s, &pod, port))
+				agents = append(agents, targetOf(&pod, port))
 			}
 		}
 	}
-	if err := listIn(podsFile, agents); err != nil || !elsewhere() {
-		return err
-	}
-	found, err := managers.update(ctx, pods.Items)
+	text, err := json.Marshal(agents)
 	if err != nil {
 		return err
 	}
-	return listIn(managersFile, found)
+	file := filepath.Join(state, "prometheus", podsFile)
+	if err := os.WriteFile(file+".new", text, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(file+".new", file)
 }
 
-func targetOf(s *stage.Stage, pod *corev1.Pod, port corev1.ContainerPort) target {
-	at, labels := net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(port.ContainerPort))), map[string]string{}
-	if elsewhere() {
-		at, labels = throughAPI(s.Config, pod, port.ContainerPort)
-	}
-	maps.Copy(labels, map[string]string{
+func targetOf(pod *corev1.Pod, port corev1.ContainerPort) target {
+	at := net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(int(port.ContainerPort)))
+	return target{Targets: []string{at}, Labels: map[string]string{
 		"__meta_kubernetes_namespace":                          pod.Namespace,
 		"__meta_kubernetes_pod_name":                           pod.Name,
 		"__meta_kubernetes_pod_container_port_name":            port.Name,
 		"__meta_kubernetes_pod_label_podesta_dev_group":        pod.Labels[v1.GroupLabel],
 		"__meta_kubernetes_pod_labelpresent_podesta_dev_group": "true",
-	})
-	return target{Targets: []string{at}, Labels: labels}
-}
-
-// listIn replaces what a file lists.
-func listIn(name string, targets []target) error {
-	text, err := json.Marshal(targets)
-	if err != nil {
-		return err
-	}
-	file := filepath.Join(state, "prometheus", name)
-	if err := os.WriteFile(file+".new", text, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(file+".new", file)
+	}}
 }

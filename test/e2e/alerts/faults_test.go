@@ -50,14 +50,9 @@ func flaps(t *testing.T) func() {
 	return nil
 }
 
-// oneStandsStill: a voter's machine hangs. On a cluster elsewhere, its pod is deleted: the manager
-// knows that it has ended, so two voters are left.
+// oneStandsStill: a voter's machine hangs.
 func oneStandsStill(t *testing.T) func() {
 	g := newGroup(t, "shop", "stock", 3, v1.Guarded)
-	if elsewhere() {
-		runs(t, "", "kubectl delete pod stock-0 -n shop")
-		return func() { g.start(g.pod(0)) }
-	}
 	g.signal(g.pod(0), syscall.SIGSTOP)
 	return func() { g.signal(g.pod(0), syscall.SIGCONT) }
 }
@@ -107,16 +102,8 @@ func trustIsKept(t *testing.T) func() {
 	}
 }
 
-// managerIsAway: the manager hangs, and then goes on. On a cluster elsewhere, somebody has scaled
-// it to 0.
+// managerIsAway: the manager hangs, and then goes on.
 func managerIsAway(t *testing.T) {
-	if elsewhere() {
-		runs(t, "", "kubectl scale deployment/podesta-manager -n podesta-system --replicas=0")
-		fires(t, "PodestaManagerAbsent", "")
-		runs(t, "", runbook(t, "PodestaManagerAbsent", "kubectl scale"))
-		ended(t, "PodestaManagerAbsent", "")
-		return
-	}
 	text, err := os.ReadFile(filepath.Join(state, "manager.pid"))
 	must(t, err)
 	manager, err := strconv.Atoi(strings.TrimSpace(string(text)))

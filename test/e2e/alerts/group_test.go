@@ -15,9 +15,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/yaml"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/manifest"
 	"github.com/podesta-dev/podesta/test/stage"
 )
 
@@ -88,30 +88,16 @@ func begin(t *testing.T, namespace, name string, size int, safety v1.Safety, edi
 
 func (g *group) pod(i int) string { return fmt.Sprintf("%s-%d", g.Group, i) }
 
-// start makes a pod of the group: after the first of the samples, or with the app alone if an agent
-// is injected.
+// start makes a pod of the group, after the first of the samples.
 func (g *group) start(name string, edits ...func(*corev1.Pod)) {
 	g.t.Helper()
-	pod := &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{
-		Name: "app", Image: *appFlag, ImagePullPolicy: corev1.PullIfNotPresent, Args: []string{"serve"},
-	}}}}
-	if !elsewhere() {
-		file, err := os.Open(filepath.Join(root, "config/samples/pods.yaml"))
-		must(g.t, err)
-		defer file.Close()
-		must(g.t, yaml.NewYAMLOrJSONDecoder(file, 4096).Decode(pod))
-	}
+	pod, err := manifest.Pod(filepath.Join(root, "config/samples/pods.yaml"))
+	must(g.t, err)
 	pod.ObjectMeta = metav1.ObjectMeta{Namespace: g.Namespace, Name: name, Labels: map[string]string{v1.GroupLabel: g.Group}}
 	for _, edit := range edits {
 		edit(pod)
 	}
-	eventually(g.t, "the pod "+name, func() (bool, error) {
-		err := g.Create(g.t.Context(), pod.DeepCopy())
-		if apierrors.IsForbidden(err) && strings.Contains(err.Error(), "serviceaccount") { // a new namespace has none yet
-			return false, nil
-		}
-		return err == nil, err
-	})
+	must(g.t, g.Create(g.t.Context(), pod))
 }
 
 // await waits until accept holds for the group.

@@ -89,14 +89,8 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// reach starts the local cluster, unless the groups are to be elsewhere, and returns what
-// Prometheus is to scrape.
+// reach starts the local cluster, and returns what Prometheus is to scrape.
 func reach(ctx context.Context) (scrapes []any, leave func() error, err error) {
-	if elsewhere() {
-		kubeconfig = *clusterFlag
-		scrapes, err = enter(ctx)
-		return scrapes, func() error { return nil }, err
-	}
 	agents, err := documentedScrape("podesta-agents", podsFile)
 	if err != nil {
 		return nil, nil, err
@@ -150,7 +144,6 @@ func startPrometheus(ctx context.Context, scrapes []any) (*prometheus.Server, er
 		"rules.yaml": hurried,
 		outsideFile:  []byte("[]"),
 		podsFile:     []byte("[]"),
-		managersFile: []byte("[]"),
 	})
 }
 
