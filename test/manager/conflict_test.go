@@ -42,15 +42,7 @@ func TestRosterOfAnOldStateIsNeitherPersistedNorHandedOut(t *testing.T) {
 		t.Fatalf("the leading manager handed out %d rosters, want 1", len(newer.rosters))
 	}
 	newPod(t, namespace, 1)
-	blind := interceptor.NewClient(kube, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch,
-		key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-		if group, ok := o.(*v1.ElectionGroup); ok {
-			stale.DeepCopyInto(group)
-			return nil
-		}
-		return c.Get(ctx, key, o, opts...)
-	}})
-	if again := reconcileOnce(t, blind, older, request); again.RequeueAfter == 0 {
+	if again := reconcileOnce(t, blind(stale), older, request); again.RequeueAfter == 0 {
 		t.Error("after the conflict the group is not looked at again")
 	}
 	now := &v1.ElectionGroup{}
@@ -68,7 +60,6 @@ func reconcileOnce(t *testing.T, c client.Client, publisher group.Publisher, req
 	return result
 }
 
-// newGroups is a reconciler that no manager drives.
 // uncached has the API server find the pods of a group, by their label. A manager's cache has an
 // index of them, which the API server does not know.
 type uncached struct{ client.Client }
@@ -87,6 +78,7 @@ func (u uncached) List(ctx context.Context, list client.ObjectList, opts ...clie
 	return u.Client.List(ctx, list, opts...)
 }
 
+// newGroups is a reconciler that no manager drives.
 func newGroups(t *testing.T, c client.Client, publisher group.Publisher) *group.Reconciler {
 	t.Helper()
 	groups := &group.Reconciler{
@@ -112,7 +104,19 @@ func TestStepOfAnOldStateIsNotMade(t *testing.T) {
 	p = append(p, join(t, m, newPod(t, namespace, 3, onNode), nil))
 	sees(t, namespace, "four voters", votersAre(p...))
 	now := groupIn(t, namespace)
-	blind := interceptor.NewClient(kube, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch,
+	board := &handedOut{}
+	if again := reconcileOnce(t, blind(stale), board, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(stale)}); again.RequeueAfter == 0 {
+		t.Error("after the conflict the group is not looked at again")
+	}
+	if after := groupIn(t, namespace); len(board.rosters) != 0 || after.Status.Roster.Generation != now.Status.Roster.Generation {
+		t.Errorf("the blind manager handed out %d rosters; persisted is generation %d, was %d", len(board.rosters),
+			after.Status.Roster.Generation, now.Status.Roster.Generation)
+	}
+}
+
+// blind returns a client that reads a group as it was once.
+func blind(stale *v1.ElectionGroup) client.Client {
+	return interceptor.NewClient(kube, interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch,
 		key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 		if group, ok := o.(*v1.ElectionGroup); ok {
 			stale.DeepCopyInto(group)
@@ -120,12 +124,4 @@ func TestStepOfAnOldStateIsNotMade(t *testing.T) {
 		}
 		return c.Get(ctx, key, o, opts...)
 	}})
-	board := &handedOut{}
-	if again := reconcileOnce(t, blind, board, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(stale)}); again.RequeueAfter == 0 {
-		t.Error("after the conflict the group is not looked at again")
-	}
-	if after := groupIn(t, namespace); len(board.rosters) != 0 || after.Status.Roster.Generation != now.Status.Roster.Generation {
-		t.Errorf("the blind manager handed out %d rosters; persisted is generation %d, was %d", len(board.rosters),
-			after.Status.Roster.Generation, now.Status.Roster.Generation)
-	}
 }

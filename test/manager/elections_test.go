@@ -1,7 +1,6 @@
 package manager
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -37,37 +36,5 @@ func TestElectionsOutliveTheManager(t *testing.T) {
 	if !before.Status.Elections[0].At.Equal(&before.Status.Coordinator.Since) {
 		t.Errorf("the last election was at %v, the coordinator is since %v", before.Status.Elections[0].At,
 			before.Status.Coordinator.Since)
-	}
-}
-
-// The coordinator dies while no manager runs. The next one tells how the one that it finds was
-// elected; the account of who started that election comes a pass later.
-func TestElectionWithoutAManager(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := three(t, m)
-	m.Stop()
-	p[2].Stop()
-	elect("scheduler-0/1/1", p[1], p[:1], p[2])
-	p[0].Change(func() { p[0].Report.LastElection = nil })
-	successor := startManager(t, m.Address, patiently)
-	hurry(p[:2])
-	seen := sees(t, namespace, "scheduler-1 as coordinator", coordinatedBy("scheduler-1", metav1.ConditionTrue))
-	const one = ", >scheduler-2 CoordinatorUnreachable"
-	if got, want := electionsOf(seen[len(seen)-1]), "scheduler-2>scheduler-1 "+one; got != want {
-		t.Errorf("elections %s, want %s", got, want)
-	}
-	labelled(t, namespace, "scheduler-1")
-	successor.writes.reset()
-	elect("scheduler-0/1/1", p[1], p[:1], p[2])
-	const all = "scheduler-2>scheduler-1 CoordinatorUnreachable" + one
-	sees(t, namespace, "who started it", func(g *v1.ElectionGroup) bool { return electionsOf(g) == all })
-	chatter(t, p[:2]...)
-	if w := slices.DeleteFunc(successor.writes.in(namespace), func(w string) bool {
-		return !strings.Contains(w, "electiongroups")
-	}); !slices.Equal(w, []string{shownBy}) {
-		t.Errorf("writes %q, want one that completes the election", w)
-	}
-	if got := electionsOf(groupIn(t, namespace)); got != all {
-		t.Errorf("elections %s, want %s", got, all)
 	}
 }

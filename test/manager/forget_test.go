@@ -2,7 +2,6 @@ package manager
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,8 +9,6 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	upstream "sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -63,7 +60,6 @@ func TestMajorityLostThenForget(t *testing.T) {
 	if said, err := run("", "forget", "scheduler", "-n", namespace, "--yes"); err == nil || !strings.Contains(said, "has not lost its majority") {
 		t.Errorf("while all is well: %v\n%s", err, said)
 	}
-	steps := watchSteps(t, namespace)
 	p[1].vanish(t)
 	p[2].vanish(t)
 	sees(t, namespace, "that it stands still", stalledBy("MajorityLost"))
@@ -81,49 +77,8 @@ func TestMajorityLostThenForget(t *testing.T) {
 	sees(t, namespace, "scheduler-0 as the only voter", func(g *v1.ElectionGroup) bool {
 		return votersAre(p[0])(g) && conditionOf(g, v1.ConditionStalled) == metav1.ConditionFalse
 	})
-	eventsIn(t, namespace, fmt.Sprintf("VotersForgotten: an operator confirmed that scheduler-1, scheduler-2 "+
-		"have stopped, to be removed from the voters (roster generation %d)", forgottenAt(t, steps)))
-	steps.areSmall(t, p[1], p[2])
+	eventBegins(t, namespace, "VotersForgotten: an operator confirmed that scheduler-1, scheduler-2 have stopped")
 
 	p[1] = join(t, m, newPod(t, namespace, 1, onNode), nil) // and it grows again
 	sees(t, namespace, "two voters", votersAre(p[0], p[1]))
-}
-
-func forgottenAt(t *testing.T, s *steps) int64 {
-	t.Helper()
-	for _, r := range s.all(t) {
-		for _, m := range r.Members {
-			if m.Forgotten != nil && *m.Forgotten {
-				return r.Generation
-			}
-		}
-	}
-	t.Fatal("no roster records a forgotten voter")
-	return 0
-}
-
-// A request that was made for an older roster, or for a voter that runs, changes nothing. Each
-// comes with an edit that changes no roster: once that is observed, the request has been read.
-func TestForgetThatDoesNotHold(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := voting(t, m, 3)
-	group := groupIn(t, namespace)
-	before := group.Status.Roster.Generation
-	for i, value := range []string{
-		fmt.Sprintf(`{"generation":%d,"processes":[{"name":"scheduler-1","uid":%q}]}`, before, p[1].Pod.UID),
-		fmt.Sprintf(`{"generation":%d,"processes":[{"name":"scheduler-1","uid":%q}]}`, before-1, p[1].Pod.UID),
-		"scheduler-1",
-	} {
-		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}},"spec":{"appHealth":{"tcpSocket":{"port":%d}}}}`, v1.ForgetAnnotation,
-			value, 8080+i)
-		edited := group.Generation
-		must(t, kube.Patch(bg, group, client.RawPatch(types.MergePatchType, patch)))
-		if group.Generation != edited+1 {
-			t.Fatalf("generation %d after %d: the edit changed nothing", group.Generation, edited)
-		}
-		sees(t, namespace, "the request observed", func(g *v1.ElectionGroup) bool { return g.Status.ObservedGeneration == group.Generation })
-	}
-	if r := groupIn(t, namespace).Status.Roster; r.Generation != before {
-		t.Errorf("generation %d after %d: %+v", r.Generation, before, r)
-	}
 }

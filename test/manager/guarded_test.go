@@ -1,16 +1,12 @@
 package manager
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -95,93 +91,6 @@ func stalledBy(reason string) func(*v1.ElectionGroup) bool {
 	}
 }
 
-// steps are all rosters that a group has had since it was watched.
-type steps struct {
-	namespace string
-
-	mu      sync.Mutex
-	rosters []*v1.RosterStatus
-}
-
-func watchSteps(t *testing.T, namespace string) *steps {
-	t.Helper()
-	s := &steps{namespace: namespace}
-	now := &v1.ElectionGroupList{}
-	changes := server.Watch(t, now, client.InNamespace(namespace))
-	for i := range now.Items {
-		s.take(&now.Items[i])
-	}
-	go func() {
-		for e := range changes.ResultChan() {
-			s.take(e.Object)
-		}
-	}()
-	return s
-}
-
-func (s *steps) take(object runtime.Object) {
-	if g, ok := object.(*v1.ElectionGroup); ok && g.Status.Roster != nil {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.rosters = append(s.rosters, g.Status.Roster)
-	}
-}
-
-// all returns the rosters up to that of now: they come by a watch, a moment later than the test
-// reads them.
-func (s *steps) all(t *testing.T) []*v1.RosterStatus {
-	t.Helper()
-	now := groupIn(t, s.namespace).Status.Roster.Generation
-	var all []*v1.RosterStatus
-	eventually(t, "all rosters", func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		all = slices.Clone(s.rosters)
-		return len(all) > 0 && all[len(all)-1].Generation >= now
-	})
-	return all
-}
-
-// areSmall checks that generations only grow and that voters came one at a time, and went one at a
-// time or had ended.
-func (s *steps) areSmall(t *testing.T, ended ...*process) {
-	t.Helper()
-	rosters := s.all(t)
-	if first, last := rosters[0].Generation, rosters[len(rosters)-1].Generation; first == last {
-		t.Errorf("there was no step: the generation is %d still", first)
-	}
-	gone := map[types.UID]bool{}
-	for _, p := range ended {
-		gone[p.Pod.UID] = true
-	}
-	for i, is := range rosters[1:] {
-		was := rosters[i]
-		before, now := lives(was), lives(is)
-		came := missingFrom(now, before)
-		went := missingFrom(before, now)
-		proven := !slices.ContainsFunc(went, func(life string) bool { uid, _, _ := strings.Cut(life, "/"); return !gone[types.UID(uid)] })
-		if is.Generation < was.Generation || len(before) > 0 && len(came)+len(went) > 1 && (len(came) > 0 || !proven) {
-			t.Errorf("from generation %d to %d: %d voters came and %d went at once", was.Generation, is.Generation, len(came), len(went))
-		}
-	}
-}
-
-func lives(r *v1.RosterStatus) (all []string) {
-	for _, m := range voters(&v1.ElectionGroup{Status: v1.ElectionGroupStatus{Roster: r}}) {
-		all = append(all, string(m.UID)+"/"+m.StateID)
-	}
-	return all
-}
-
-func missingFrom(some, others []string) (missing []string) {
-	for _, s := range some {
-		if !slices.Contains(others, s) {
-			missing = append(missing, s)
-		}
-	}
-	return missing
-}
-
 // finish ends a pod as a kubelet does: its agent says that it leaves, its containers end, it is
 // gone.
 func (p *process) finish(t *testing.T) {
@@ -221,123 +130,11 @@ func groupIn(t *testing.T, namespace string) *v1.ElectionGroup {
 	return group
 }
 
-func TestGuardedGroupFromApplyToCoordinator(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := voting(t, m, 3)
-	hold(77, p[2], p[0], p[1])
-	sees(t, namespace, "scheduler-2 under epoch 77", coordinatedUnder("scheduler-2", 77))
-	labelled(t, namespace, "scheduler-2")
-	eventsIn(t, namespace, "CoordinatorElected: scheduler-2 (priority 3) is the coordinator under epoch 0.77")
-
-	hold(78, p[1], p[0], p[2]) // a hand-over
-	sees(t, namespace, "scheduler-1 under epoch 78", coordinatedUnder("scheduler-1", 78))
-	labelled(t, namespace, "scheduler-1")
-	group := groupIn(t, namespace)
-	if got, want := *group.Status.ToleratedFailures, int32(1); got != want {
-		t.Errorf("tolerates %d failures, want %d", got, want)
-	}
-	if n := len(group.Status.Processes); n != 3 {
-		t.Errorf("the table has %d rows", n)
-	}
-	for _, row := range group.Status.Processes {
-		if row.Epoch != 78 {
-			t.Errorf("%s follows under epoch %d", row.Name, row.Epoch)
-		}
-	}
-}
-
-// Those that say that they coordinate are shown when a majority of the voters follows, whatever
-// else is said.
-func TestMinorityIsNotShown(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := voting(t, m, 3)
-	hold(77, p[2])
-	sees(t, namespace, "scheduler-2's own view in the table", func(g *v1.ElectionGroup) bool {
-		if g.Status.Coordinator != nil {
-			t.Errorf("shown as the coordinator: %+v", g.Status.Coordinator)
-		}
-		return slices.ContainsFunc(g.Status.Processes, func(row v1.ProcessStatus) bool { return row.Epoch == 77 })
-	})
-	hold(77, p[2], p[0])
-	sees(t, namespace, "scheduler-2 under epoch 77", coordinatedUnder("scheduler-2", 77))
-}
-
-func TestScaleUpAndDown(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := voting(t, m, 3)
-	steps := watchSteps(t, namespace)
-	hold(77, p[2], p[0], p[1])
-	for i := 3; i < 7; i++ {
-		p = append(p, join(t, m, newPod(t, namespace, i, onNode), nil))
-	}
-	sees(t, namespace, "seven voters", votersAre(p...))
-	for _, q := range p[3:] {
-		q.finish(t)
-	}
-	sees(t, namespace, "three voters", votersAre(p[:3]...))
-	steps.areSmall(t, p[3:]...)
-}
-
-// Pods are replaced one after another, each by a new one of the same name.
-func TestRollingReplacement(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := voting(t, m, 3)
-	steps := watchSteps(t, namespace)
-	var old []*process
-	for i := 2; i >= 0; i-- {
-		old = append(old, p[i])
-		p[i].finish(t)
-		p[i] = join(t, m, newPod(t, namespace, i, onNode), nil)
-		sees(t, namespace, fmt.Sprintf("the new scheduler-%d as a voter", i), votersAre(p...))
-	}
-	steps.areSmall(t, old...)
-	hold(80, p[2], p[0], p[1])
-	sees(t, namespace, "scheduler-2 under epoch 80", coordinatedUnder("scheduler-2", 80))
-}
-
-func TestMinorityLostForGood(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := voting(t, m, 5)
-	steps := watchSteps(t, namespace)
-	p[1].vanish(t)
-	p[3].vanish(t)
-	sees(t, namespace, "three voters", votersAre(p[0], p[2], p[4]))
-	steps.areSmall(t)
-}
-
-// Six evicted pods are not six voters: they do not count as soon as they have ended.
-func TestEvictedAndCompletedPods(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := voting(t, m, 5)
-	for i, phase := range []corev1.PodPhase{corev1.PodFailed, corev1.PodSucceeded, corev1.PodFailed} { // a majority, in one moment
-		p[i].Stop()
-		p[i].terminated(t, phase)
-	}
-	sees(t, namespace, "two voters", votersAre(p[3:]...))
-	if n := len(groupIn(t, namespace).Status.Roster.Members); n != 2 {
-		t.Errorf("%d members", n)
-	}
-}
-
-func TestStuckInTerminating(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := voting(t, m, 3)
-	p[0].Stop()
-	must(t, kube.Delete(bg, p[0].Pod, client.GracePeriodSeconds(1)))
-	sees(t, namespace, "two voters", votersAre(p[1:]...))
-	pod := &corev1.Pod{}
-	must(t, kube.Get(bg, client.ObjectKeyFromObject(p[0].Pod), pod)) // it hangs still
-	if time.Now().Before(pod.DeletionTimestamp.Time) {
-		t.Error("it was removed within its grace period")
-	}
-}
-
 // The status is wiped while the group is at work: the manager knows who the voters are.
 func TestWipedStatus(t *testing.T) {
 	m := startManager(t, "")
 	namespace, p := voting(t, m, 3)
 	before := groupIn(t, namespace)
-	steps := watchSteps(t, namespace)
 	wiped := wipe(t, before)
 	seen := seesIn(t, watchGroup(t, namespace, wiped), "a roster again", func(g *v1.ElectionGroup) bool {
 		return g.Status.Roster != nil && g.Status.Roster.Generation > before.Status.Roster.Generation
@@ -345,7 +142,6 @@ func TestWipedStatus(t *testing.T) {
 	if last := seen[len(seen)-1]; !votersAre(p...)(last) {
 		t.Errorf("the first roster after it: %+v", last.Status.Roster)
 	}
-	steps.areSmall(t)
 }
 
 // wipe returns the group's resource version without its status.
@@ -452,24 +248,6 @@ func TestRestoredStatusWithoutAMajority(t *testing.T) {
 	}
 	if said, err := run("", "adopt", "scheduler", "-n", namespace, "--yes"); err == nil || !strings.Contains(said, "was not set back") {
 		t.Errorf("when all is well: %v\n%s", err, said)
-	}
-}
-
-func TestGuardedGroupMadeAgain(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := voting(t, m, 3)
-	hold(77, p[2], p[0], p[1])
-	sees(t, namespace, "scheduler-2 under epoch 77", coordinatedUnder("scheduler-2", 77))
-	before := groupIn(t, namespace)
-	heard := []int{p[0].Heard(), p[1].Heard(), p[2].Heard()}
-	must(t, kube.Delete(bg, before.DeepCopy()))
-	for i, q := range p {
-		q.HearsAfter(t, heard[i], "that the group is gone", func(u roster.Update) bool { return u.Gone })
-	}
-	newGroup(t, namespace, guarded)
-	sees(t, namespace, "voters again", func(g *v1.ElectionGroup) bool { return g.UID != before.UID && votersAre(p...)(g) })
-	if is := groupIn(t, namespace).Status.Roster.Generation; is <= before.Status.Roster.Generation {
-		t.Errorf("generation %d after %d", is, before.Status.Roster.Generation)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/controllers"
@@ -208,13 +207,6 @@ func TestManagerRestart(t *testing.T) {
 	}
 }
 
-// A restart while nothing happened writes nothing at all.
-func TestManagerRestartOfAQuietGroup(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := three(t, m)
-	restartsQuietly(t, m, namespace, p)
-}
-
 // hurry has agents come back to a manager that has just begun: one that found nobody before waits
 // for up to 15 s, and the manager does not wait so long to say what it sees.
 func hurry(all []*process) {
@@ -245,71 +237,6 @@ func restartsQuietly(t *testing.T, m *manager, namespace string, p []*process) {
 	}
 	shown(t, namespace, p[len(p)-1])
 	onlyShown(t, successor, namespace)
-}
-
-func TestProcessComesBack(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := three(t, m)
-	p[0].Stop()
-	elect("scheduler-2/1/1", p[2], p[1:2], p[0])
-	sees(t, namespace, "scheduler-0 crashed", func(g *v1.ElectionGroup) bool {
-		return strings.HasPrefix(table(g),
-			"scheduler-0:Crashed")
-	})
-	p[0] = join(t, m, p[0].Pod, nil)
-	p[0].Hears(t, "the roster", func(u roster.Update) bool { return u.Roster != nil })
-	elect("scheduler-2/1/1", p[2], p[:2])
-	sees(t, namespace, "scheduler-0 back", func(g *v1.ElectionGroup) bool {
-		return table(g) == "scheduler-0:Normal scheduler-1:Normal scheduler-2:Coordinator"
-	})
-	eventsIn(t, namespace, "ProcessCrashed: scheduler-0 has crashed", "ProcessRecovered: scheduler-0 has recovered")
-}
-
-func TestEditedGroupGetsANewRoster(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := three(t, m)
-	group := &v1.ElectionGroup{}
-	must(t, kube.Get(bg, types.NamespacedName{Namespace: namespace, Name: "scheduler"}, group))
-	before := group.Status.Roster.Generation
-	patch := client.MergeFrom(group.DeepCopy())
-	group.Spec.Algorithm = v1.ChangRoberts
-	group.Spec.Processes = []v1.Process{{Name: "scheduler-0", Priority: new(int32(100))}}
-	must(t, kube.Patch(bg, group, patch))
-	p[1].Hears(t, "the edit", func(u roster.Update) bool {
-		return u.Roster != nil && u.Roster.Generation > before && u.Roster.Algorithm == "ChangRoberts" && u.Roster.Processes[0].Priority == 100
-	})
-	sees(t, namespace, "the new generation observed", func(g *v1.ElectionGroup) bool {
-		return g.Status.ObservedGeneration == g.Generation && coordinatedBy("scheduler-2", metav1.ConditionTrue)(g)
-	})
-}
-
-func TestDeletedGroupIsGone(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := three(t, m)
-	before := groupIn(t, namespace)
-	heard := []int{p[0].Heard(), p[1].Heard(), p[2].Heard()}
-	must(t, kube.Delete(bg, before.DeepCopy()))
-	for i, process := range p {
-		process.HearsAfter(t, heard[i], "that the group is gone", func(u roster.Update) bool { return u.Gone })
-	}
-	unlabelled(t, namespace)
-	again := p[0].Heard()
-	newGroup(t, namespace) // and made again
-	p[0].HearsAfter(t, again, "the roster of the new group",
-		func(u roster.Update) bool {
-			return u.Roster != nil && u.Roster.Generation > before.Status.Roster.Generation
-		})
-}
-
-func TestDeletedPodIsGone(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := three(t, m)
-	heard := p[0].Heard()
-	must(t, kube.Delete(bg, p[0].Pod, client.GracePeriodSeconds(0)))
-	p[0].HearsAfter(t, heard, "that it is off the roster", func(u roster.Update) bool { return u.Gone })
-	sees(t, namespace, "two processes", func(g *v1.ElectionGroup) bool {
-		return table(g) == "scheduler-1:Normal scheduler-2:Coordinator" && len(g.Status.Roster.Members) == 2
-	})
 }
 
 func TestTrustIsKept(t *testing.T) {
@@ -420,30 +347,4 @@ func TestPodThatLeavesTheGroupLosesTheRole(t *testing.T) {
 		must(t, kube.Get(bg, key, pod))
 		return pod.Labels[v1.RoleLabel] == ""
 	})
-}
-
-// A roster that changes with every pass, as in a large rollout, does not keep the view from being
-// published.
-func TestViewIsPublishedWhileTheRosterChanges(t *testing.T) {
-	namespace := newNamespace(t)
-	group := newGroup(t, namespace)
-	newPod(t, namespace, 0)
-	groups := newGroups(t, kube, &handedOut{})
-	began := time.Now()
-	for i, after := range []time.Duration{0, time.Second / 2, 3 * time.Second / 2} {
-		patch := fmt.Appendf(nil, `{"spec":{"processes":[{"name":"scheduler-0","priority":%d}]}}`, 10+i)
-		must(t, kube.Patch(bg, group, client.RawPatch(types.MergePatchType, patch)))
-		groups.Now = func() time.Time { return began.Add(after) }
-		before := groupIn(t, namespace)
-		again, err := groups.Reconcile(bg, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(group)})
-		must(t, err)
-		is := groupIn(t, namespace)
-		if changed := is.Status.Roster != nil && (before.Status.Roster == nil ||
-			is.Status.Roster.Generation > before.Status.Roster.Generation); !changed || again.RequeueAfter == 0 {
-			t.Fatalf("after %v: the roster has not changed, or the group is not looked at again", after)
-		}
-		if published, want := len(is.Status.Conditions) > 0, after > time.Second; published != want {
-			t.Errorf("after %v a view is published: %v, want %v", after, published, want)
-		}
-	}
 }

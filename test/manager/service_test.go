@@ -3,7 +3,6 @@ package manager
 import (
 	"context"
 	"slices"
-	"strings"
 	"testing"
 
 	admission "k8s.io/api/admissionregistration/v1"
@@ -128,29 +127,6 @@ func TestServiceIsKept(t *testing.T) {
 	keeps(t, namespace, "no Service", func(s *corev1.Service) bool { return s == nil })
 }
 
-// With a Service, too, a group in which nothing happens writes nothing, nor does a manager that
-// starts.
-func TestQuietServiceCausesNoWrites(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := three(t, m)
-	ask(t, namespace, served(webPort))
-	keeps(t, namespace, "the Service", func(s *corev1.Service) bool { return s != nil })
-	sees(t, namespace, "the edit observed", func(g *v1.ElectionGroup) bool { return g.Status.ObservedGeneration == g.Generation })
-	m.writes.reset()
-	chatter(t, p[0])
-	shown(t, namespace, p[2])
-	onlyShown(t, m, namespace)
-
-	m.Stop()
-	heard := p[0].Heard()
-	m = startManager(t, m.Address)
-	p[0].HearsAfter(t, heard, "the roster from the new manager", rosterOf(groupIn(t, namespace)))
-	chatter(t, p[0])
-	if w := m.writes.in(namespace); len(w) != 0 {
-		t.Errorf("writes:\n%s", strings.Join(w, "\n"))
-	}
-}
-
 func TestForeignServiceIsLeftAlone(t *testing.T) {
 	startManager(t, "")
 	namespace := newNamespace(t)
@@ -206,27 +182,6 @@ func TestServiceThatComesInBetweenIsNotAdopted(t *testing.T) {
 	if !stalledBy("ServiceNameTaken")(groupIn(t, namespace)) {
 		t.Errorf("it is not told: %+v", groupIn(t, namespace).Status.Conditions)
 	}
-}
-
-// What the API server refuses is told, and made when it is refused no more.
-func TestRefusedService(t *testing.T) {
-	m := startManager(t, "")
-	namespace := newNamespace(t)
-	newGroup(t, namespace, func(g *v1.ElectionGroup) {
-		served(v1.CoordinatorPort{Name: "web", Port: 80, TargetPort: new(intstr.FromString("Not a name"))})(g)
-	})
-	sees(t, namespace, "the refusal", stalledBy("ServiceRefused"))
-	m.writes.reset()
-	newPod(t, namespace, 0)
-	sees(t, namespace, "a roster with the pod", func(g *v1.ElectionGroup) bool {
-		return g.Status.Roster != nil && len(g.Status.Roster.Members) == 1 && len(g.Status.Processes) == 1
-	})
-	if w := strings.Join(m.writes.in(namespace), "\n"); strings.Contains(w, "services") {
-		t.Errorf("what was refused is tried again at once:\n%s", w)
-	}
-	ask(t, namespace, served(webPort))
-	keeps(t, namespace, "the Service", func(s *corev1.Service) bool { return s != nil })
-	sees(t, namespace, "no complaint", func(g *v1.ElectionGroup) bool { return conditionOf(g, v1.ConditionStalled) == metav1.ConditionFalse })
 }
 
 // refuseLabel has a policy of the cluster refuse the role label of a pod.
