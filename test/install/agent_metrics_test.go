@@ -11,8 +11,9 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
+
+	"github.com/podesta-dev/podesta/test/manifest"
 )
 
 // podMonitor is what Prometheus needs to know of one.
@@ -31,15 +32,9 @@ type podMonitor struct {
 // sample is a pod of the samples, with the agent.
 func sample(t *testing.T) *corev1.Pod {
 	t.Helper()
-	for _, object := range parseFile(t, filepath.Join(root, "config", "samples", "pods.yaml")) {
-		if object.GetKind() == "Pod" {
-			pod := &corev1.Pod{}
-			must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, pod))
-			return pod
-		}
-	}
-	t.Fatal("no sample is a pod")
-	return nil
+	pod, err := manifest.Pod(filepath.Join(root, "config", "samples", "pods.yaml"))
+	must(t, err)
+	return pod
 }
 
 func selects(t *testing.T, selector metav1.LabelSelector, of map[string]string) bool {

@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,13 +21,13 @@ import (
 	"github.com/podesta-dev/podesta/test/flood"
 )
 
+// system is the namespace of dist/install.yaml, and account the manager's user there.
 const (
-	// system is the namespace of dist/install.yaml, and account the manager's user there.
 	system  = "podesta-system"
 	account = "system:serviceaccount:" + system + ":podesta-manager"
-	// patience is how long a test waits for what must happen.
-	patience = time.Minute
 )
+
+const patience = envtest.Patience
 
 var (
 	must    = envtest.Must

@@ -71,7 +71,6 @@ func TestTwoManagers(t *testing.T) {
 			kube.Get(ctx, client.ObjectKeyFromObject(group), group) == nil && len(group.Status.Conditions) > 0
 	})
 	checkMetrics(t, first, second)
-	replaceCA(t, first, second)
 	lease := func() coordinationv1.LeaseSpec {
 		held := &coordinationv1.Lease{}
 		must(t, kube.Get(t.Context(), client.ObjectKey{Namespace: system, Name: "podesta-manager"}, held))

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/identity"
 )
 
 // endpoint is what the ServiceMonitor says of how to verify the manager.
@@ -65,13 +64,9 @@ func (e endpoint) config(ctx context.Context, t *testing.T) *tls.Config {
 	t.Helper()
 	bundle := &corev1.ConfigMap{}
 	must(t, client.IgnoreNotFound(kube.Get(ctx, client.ObjectKey{Namespace: system, Name: e.configMap}, bundle)))
-	return verifying([]byte(bundle.Data[e.key]), e.serverName)
-}
-
-func verifying(bundle []byte, name string) *tls.Config {
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(bundle)
-	return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: name}
+	roots.AppendCertsFromPEM([]byte(bundle.Data[e.key]))
+	return &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: roots, ServerName: e.serverName}
 }
 
 // maySeeMetrics binds an account to the role that scrapers have.
@@ -114,27 +109,6 @@ func checkMetrics(t *testing.T, managers ...*managerProcess) {
 			}
 		}
 	}
-}
-
-// replaceCA puts another CA into the Secret, and waits until each manager is known by that, and by
-// the ConfigMap.
-func replaceCA(t *testing.T, managers ...*managerProcess) {
-	t.Helper()
-	other, err := identity.NewSuccession(time.Now())
-	must(t, err)
-	secret := &corev1.Secret{}
-	must(t, kube.Get(t.Context(), client.ObjectKey{Namespace: system, Name: "podesta-ca"}, secret))
-	secret.Data, err = other.Data()
-	must(t, err)
-	must(t, kube.Update(t.Context(), secret))
-	config := verifying(other.Bundle(), monitored(t).serverName)
-	for _, m := range managers {
-		m.await(t, "a certificate of the other CA", func(ctx context.Context) bool {
-			_, err := get(ctx, config, "https://"+m.metrics+"/metrics", "")
-			return err == nil
-		})
-	}
-	checkMetrics(t, managers...)
 }
 
 // TestTheServiceMonitorVerifies: by what the manager keeps, whatever namespace it is in.

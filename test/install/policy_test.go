@@ -4,19 +4,17 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/envtest"
 )
 
 // TestWhatTheManagerMayChangeInAPod tries patches as the manager's ServiceAccount, which RBAC lets
@@ -142,34 +140,37 @@ func awaitPolicies(t *testing.T, manager client.Client) {
 	t.Helper()
 	alien := makePods(t)["alien"]
 	role := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"podesta.dev/role":"coordinator"}}}`))
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		patched := manager.Patch(ctx, alien.DeepCopy(), role, client.DryRunAll)
-		created := manager.Create(ctx, &corev1.ConfigMap{ObjectMeta: named(alien.Namespace, "settings")}, client.DryRunAll)
+	inForce(t, "the policies of the manager", func() error {
+		return manager.Patch(t.Context(), alien.DeepCopy(), role, client.DryRunAll)
+	}, func() error {
+		return manager.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: named(alien.Namespace, "settings")}, client.DryRunAll)
+	}, func() error {
 		service := coordinatorService(alien.Namespace)
 		service.OwnerReferences = nil
-		served := manager.Create(ctx, service, client.DryRunAll)
-		for _, err := range []error{patched, created, served} {
-			if err != nil && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
-				return false, err // this is no policy's refusal
+		return manager.Create(t.Context(), service, client.DryRunAll)
+	})
+}
+
+// inForce waits until policies refuse all of these requests.
+func inForce(t *testing.T, policies string, requests ...func() error) {
+	t.Helper()
+	envtest.Eventually(t, policies+" to be in force", func() bool {
+		for _, request := range requests {
+			switch err := request(); {
+			case err == nil:
+				return false
+			case !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err):
+				t.Fatal(err) // this is no policy's refusal
 			}
 		}
-		return patched != nil && created != nil && served != nil, nil
+		return true
 	})
-	if err != nil {
-		t.Fatalf("the admission policies do not come into force: %v", err)
-	}
 }
 
 // impersonate returns a client with the rights of a ServiceAccount.
-func impersonate(t *testing.T, user string) client.Client {
+func impersonate(t *testing.T, account string) client.Client {
 	t.Helper()
-	impersonating := rest.CopyConfig(config)
-	namespace := strings.Split(user, ":")[2]
-	impersonating.Impersonate = rest.ImpersonationConfig{UserName: user,
-		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}}
-	c, err := client.New(impersonating, client.Options{Scheme: kube.Scheme()})
-	must(t, err)
-	return c
+	return user(t, account, "system:serviceaccounts", "system:serviceaccounts:"+strings.Split(account, ":")[2])
 }
 
 var podSpec = corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "app"}}}
@@ -196,9 +197,7 @@ func makePods(t *testing.T) map[string]*corev1.Pod {
 
 func newNamespace(t *testing.T) string {
 	t.Helper()
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "install-"}}
-	must(t, kube.Create(t.Context(), namespace))
-	return namespace.Name
+	return server.NewNamespace(t, "install-")
 }
 
 func named(namespace, name string) metav1.ObjectMeta {

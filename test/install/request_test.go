@@ -1,13 +1,9 @@
 package install
 
 import (
-	"context"
 	"testing"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -89,16 +85,9 @@ func mayAsk(t *testing.T, namespace, annotation, verb string, lack, have map[str
 // awaitRefusal waits until the API server has taken up the policy, which refuses who lacks the verb.
 func awaitRefusal(t *testing.T, lacks client.Client, group *v1.ElectionGroup) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		err := lacks.Create(ctx, group.DeepCopy(), client.DryRunAll)
-		if err != nil && !apierrors.IsForbidden(err) {
-			return false, err
-		}
-		return err != nil, nil
+	inForce(t, "the policy", func() error {
+		return lacks.Create(t.Context(), group.DeepCopy(), client.DryRunAll)
 	})
-	if err != nil {
-		t.Fatalf("the policy does not come into force: %v", err)
-	}
 }
 
 // person returns a client with the rights of a role of dist/install.yaml in a namespace.
@@ -108,11 +97,11 @@ func person(t *testing.T, name, role, namespace string) client.Client {
 	return user(t, name)
 }
 
-// user returns a client of a user who is in no group of the cluster's own.
-func user(t *testing.T, name string) client.Client {
+// user returns a client of a user who is in these groups.
+func user(t *testing.T, name string, groups ...string) client.Client {
 	t.Helper()
 	impersonating := rest.CopyConfig(config)
-	impersonating.Impersonate = rest.ImpersonationConfig{UserName: name, Groups: []string{"system:authenticated"}}
+	impersonating.Impersonate = rest.ImpersonationConfig{UserName: name, Groups: append(groups, "system:authenticated")}
 	c, err := client.New(impersonating, client.Options{Scheme: kube.Scheme()})
 	must(t, err)
 	return c

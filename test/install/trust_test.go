@@ -1,20 +1,17 @@
 package install
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/test/envtest"
 )
 
 // The controllers that delete what namespaces hold.
@@ -115,7 +112,7 @@ func TestANamespaceWithAGroupCanBeDeleted(t *testing.T) {
 	for name, by := range map[string]client.Client{
 		"the namespace controller": impersonate(t, namespaceController),
 		"the garbage collector":    impersonate(t, garbageCollector),
-		"one controller for all":   controllerManager(t),
+		"one controller for all":   user(t, "system:kube-controller-manager", "system:masters"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			namespace := newNamespace(t)
@@ -138,36 +135,15 @@ func TestANamespaceWithAGroupCanBeDeleted(t *testing.T) {
 	ending := &corev1.Namespace{}
 	ending.Name = namespace
 	must(t, kube.Delete(t.Context(), ending)) // it stays: there is no controller here
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		return client.IgnoreNotFound(mallory.Delete(ctx, trust.DeepCopy())) == nil, nil
+	envtest.Eventually(t, "who may, in a namespace that is being deleted", func() bool {
+		return client.IgnoreNotFound(mallory.Delete(t.Context(), trust.DeepCopy())) == nil
 	})
-	if err != nil {
-		t.Errorf("in a namespace that is being deleted: %v", err)
-	}
-}
-
-// controllerManager is the controller manager of a cluster where all controllers are one user.
-func controllerManager(t *testing.T) client.Client {
-	t.Helper()
-	impersonating := rest.CopyConfig(config)
-	impersonating.Impersonate = rest.ImpersonationConfig{UserName: "system:kube-controller-manager",
-		Groups: []string{"system:masters", "system:authenticated"}}
-	c, err := client.New(impersonating, client.Options{Scheme: kube.Scheme()})
-	must(t, err)
-	return c
 }
 
 // awaitTrustPolicy waits until the API server has taken up the policy.
 func awaitTrustPolicy(t *testing.T, tenant client.Client, namespace string) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) {
-		err := tenant.Create(ctx, &corev1.ConfigMap{ObjectMeta: named(namespace, v1.TrustConfigMap)}, client.DryRunAll)
-		if err != nil && !apierrors.IsForbidden(err) {
-			return false, err
-		}
-		return err != nil, nil
+	inForce(t, "the policy podesta-trust", func() error {
+		return tenant.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: named(namespace, v1.TrustConfigMap)}, client.DryRunAll)
 	})
-	if err != nil {
-		t.Fatalf("the policy podesta-trust does not come into force: %v", err)
-	}
 }
