@@ -14,12 +14,11 @@ import (
 
 	"github.com/podesta-dev/podesta/examples/internal/group"
 	"github.com/podesta-dev/podesta/examples/internal/postgres"
-	"github.com/podesta-dev/podesta/examples/internal/story"
 )
 
 // stage is three processes and a database.
 type stage struct {
-	*story.Story
+	*group.Story
 	dir    string
 	server *postgres.Server
 	group  *group.Group
@@ -36,7 +35,7 @@ func begin(ctx context.Context, out io.Writer, takes string) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &stage{Story: story.New(out), dir: dir}
+	s := &stage{Story: group.NewStory(out), dir: dir}
 	if err := s.start(ctx, takes); err != nil {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
@@ -70,7 +69,7 @@ func (s *stage) start(ctx context.Context, takes string) error {
 		//nolint:gosec,noctx // this program; it ends with the member
 		app := exec.Command(program, "process", "--name", m.Name, "--database", s.server.URL(),
 			"--agent", m.AgentURL(), "--takes", takes)
-		app.Stdout = s.Lines()
+		app.Stdout = s
 		return app
 	})
 	if err != nil {

@@ -2,7 +2,6 @@ package device
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -14,9 +13,9 @@ import (
 type Checker struct {
 	mu    sync.Mutex
 	last  Act
-	uses  map[string]int // by process
-	given []Turn         // the first turn of each number that has been used, in the order of use
-	wrong []string       // the first of them
+	uses  int
+	given []Turn   // the first turn of each number that has been used, in the order of use
+	wrong []string // the first of them
 }
 
 const maxWrong = 10
@@ -35,10 +34,7 @@ func (c *Checker) Saw(a Act) {
 	case order == 0:
 		return
 	}
-	if c.uses == nil {
-		c.uses = map[string]int{}
-	}
-	c.uses[a.By]++
+	c.uses++
 	if a.Turn.Epoch != c.last.Turn.Epoch || a.Turn.Number != c.last.Turn.Number {
 		c.given = append(c.given, a.Turn)
 	}
@@ -49,13 +45,6 @@ func (c *Checker) blame(format string, args ...any) {
 	if len(c.wrong) < maxWrong {
 		c.wrong = append(c.wrong, fmt.Sprintf(format, args...))
 	}
-}
-
-// Uses returns how often each process has used the device.
-func (c *Checker) Uses() map[string]int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.uses)
 }
 
 // Given returns the first turn of each number that was used, in the order of use: for a token ring,
@@ -78,12 +67,10 @@ func (c *Checker) Verdict() error {
 
 // String returns what was seen in a sentence.
 func (c *Checker) String() string {
-	uses, n := c.Uses(), 0
-	for _, of := range uses {
-		n += of
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.wrong) > 0 {
+		return fmt.Sprintf("%d uses, and two at once", c.uses)
 	}
-	if c.Verdict() != nil {
-		return fmt.Sprintf("%d uses by %d processes, and two at once", n, len(uses))
-	}
-	return fmt.Sprintf("%d uses by %d processes, never two at once", n, len(uses))
+	return fmt.Sprintf("%d uses, never two at once", c.uses)
 }

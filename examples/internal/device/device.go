@@ -33,7 +33,8 @@ type Act struct {
 }
 
 // Device is the device. It keeps the last turn and the highest epoch in its folder, so that it
-// refuses after a restart what it refused before.
+// refuses after a restart what it refused before. (After a crash of its machine it is sure of the
+// epoch only.)
 type Device struct {
 	// Unfenced makes the device take every act. It is there to show what the fence is for.
 	Unfenced bool
@@ -136,27 +137,10 @@ func (d *Device) save(a Act) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Create(d.path("turn.tmp"))
-	if err != nil {
+	if err := os.WriteFile(d.path("turn.tmp"), text, 0o600); err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), d.path("turn")); err != nil {
-		return err
-	}
-	return syncDirectory(d.path("."))
-}
-
-// syncDirectory makes the renaming of a file in a directory survive a crash of the machine.
-func syncDirectory(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return os.Rename(d.path("turn.tmp"), d.path("turn"))
 }
 
 // Client uses a device for one process.

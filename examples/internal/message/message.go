@@ -23,7 +23,6 @@ import (
 
 const (
 	maxBytes     = 64 << 10
-	maxHeader    = 8 << 10
 	readPatience = 5 * time.Second
 )
 
@@ -133,19 +132,12 @@ func Serve(ctx context.Context, address string, handler http.Handler) error {
 // ServeOn is Serve with a listener.
 func ServeOn(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
-		Handler:        handler,
-		ReadTimeout:    readPatience,
-		MaxHeaderBytes: maxHeader,
+		Handler:     handler,
+		ReadTimeout: readPatience,
 	}
-	closed := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(closed)
-		_ = server.Close()
-	})
-	err := server.Serve(listener)
-	if stop() {
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	if err := server.Serve(listener); ctx.Err() == nil {
 		return err
 	}
-	<-closed
 	return ctx.Err()
 }

@@ -47,7 +47,7 @@ func (t *Trial) PauseUser(ctx context.Context) error {
 	user := t.Group.Member(act.By)
 	t.Say("%s is paused while it uses the device in turn %v", user.Name, act.Turn)
 	t.mu.Lock()
-	t.strikesUser(user)
+	t.UsersStruck++
 	t.mu.Unlock()
 	if err := user.Pause(); err != nil {
 		return err
@@ -117,17 +117,11 @@ func (t *Trial) killUser(ctx context.Context, name, how string) (user *group.Mem
 		}
 		user = t.Group.Member(e.By)
 		t.Say("%s%s while it uses the device in turn %v", e.By, how, e.Turn)
-		t.strikesUser(user)
+		t.UsersStruck++
 		user.Kill()
 		return true, nil
 	})
 	return user, err
-}
-
-// strikesUser notes that a member which uses the device is struck. The caller holds t.mu.
-func (t *Trial) strikesUser(m *group.Member) {
-	t.struck[m.Name] = true
-	t.UsersStruck++
 }
 
 // strikeCoordinator strikes the coordinator at the first act of another member's turn.
@@ -142,7 +136,6 @@ func (t *Trial) strikeCoordinator(ctx context.Context, how string,
 			return false, nil
 		}
 		t.Say("%s, the coordinator,%s while %s uses the device", coordinator.Name, how, e.By)
-		t.struck[coordinator.Name] = true
 		return true, strike(coordinator)
 	})
 	return coordinator, err

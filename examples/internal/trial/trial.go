@@ -19,15 +19,13 @@ import (
 	"github.com/podesta-dev/podesta/examples/internal/device"
 	"github.com/podesta-dev/podesta/examples/internal/group"
 	"github.com/podesta-dev/podesta/examples/internal/message"
-	"github.com/podesta-dev/podesta/examples/internal/story"
 )
 
 // Options say what is played.
 type Options struct {
-	Names    []string    // of the members
-	Out      io.Writer   // gets the story, and what the apps print
-	Unfenced bool        // the device takes everything
-	Watch    func(Event) // if not nil, is called with each act
+	Names    []string  // of the members
+	Out      io.Writer // gets the story, and what the apps print
+	Unfenced bool      // the device takes everything
 	// Args returns the arguments of a member's app, which is the program that plays.
 	Args func(t *Trial, m *group.Member) []string
 }
@@ -39,27 +37,24 @@ type Trial struct {
 	DeviceURL   string
 	UsersStruck int // how often a member was killed or paused while it used the device
 
-	*story.Story
+	*group.Story
 
 	dir    string
 	device *device.Device
 	stop   context.CancelFunc
 	served chan error
 
-	mu     sync.Mutex
-	watch  func(Event)
-	last   device.Turn
-	struck map[string]bool // by a fault, since it began to use the device last
-	hold   *hold
-	hook   func(Event) (bool, error)
-	done   chan error // the hook's end
+	mu   sync.Mutex
+	last device.Turn
+	hold *hold
+	hook func(Event) (bool, error)
+	done chan error // the hook's end
 }
 
 // Event is an act that the device has seen and not yet answered.
 type Event struct {
 	device.Act
 	First   bool  // of its turn, and taken
-	Struck  bool  // First, and the member has been killed or paused since its last turn
 	Refused error // why the device has refused it, or nil
 }
 
@@ -69,12 +64,7 @@ func Start(ctx context.Context, o Options) (*Trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Trial{
-		Story:  story.New(o.Out),
-		dir:    dir,
-		watch:  o.Watch,
-		struck: map[string]bool{},
-	}
+	t := &Trial{Story: group.NewStory(o.Out), dir: dir}
 	err = t.start(ctx, o)
 	if err != nil {
 		err = errors.Join(err, t.Close())
@@ -96,7 +86,7 @@ func (t *Trial) start(ctx context.Context, o Options) error {
 	return t.Group.Start(func(m *group.Member) *exec.Cmd {
 		//nolint:gosec,noctx // this program; it ends with the member
 		app := exec.Command(program, o.Args(t, m)...)
-		app.Stdout = t.Lines()
+		app.Stdout = t
 		return app
 	})
 }
@@ -151,14 +141,7 @@ func (t *Trial) saw(a device.Act, refused error) {
 		e.First = a.Turn != t.last
 		t.last = a.Turn
 	}
-	if e.First {
-		e.Struck = t.struck[a.By]
-		delete(t.struck, a.By)
-	}
 	t.tell(e)
-	if t.watch != nil {
-		t.watch(e)
-	}
 	if t.hook == nil {
 		return
 	}
