@@ -130,20 +130,6 @@ func groupIn(t *testing.T, namespace string) *v1.ElectionGroup {
 	return group
 }
 
-// The status is wiped while the group is at work: the manager knows who the voters are.
-func TestWipedStatus(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := voting(t, m, 3)
-	before := groupIn(t, namespace)
-	wiped := wipe(t, before)
-	seen := seesIn(t, watchGroup(t, namespace, wiped), "a roster again", func(g *v1.ElectionGroup) bool {
-		return g.Status.Roster != nil && g.Status.Roster.Generation > before.Status.Roster.Generation
-	})
-	if last := seen[len(seen)-1]; !votersAre(p...)(last) {
-		t.Errorf("the first roster after it: %+v", last.Status.Roster)
-	}
-}
-
 // wipe returns the group's resource version without its status.
 func wipe(t *testing.T, group *v1.ElectionGroup) string {
 	t.Helper()
@@ -205,20 +191,6 @@ func outdate(t *testing.T) (m *manager, namespace string, p []*process) {
 	m.Stop()
 	restore(t, namespace, backup)
 	return m, namespace, p
-}
-
-// A backup is restored while no manager runs. Its voters are not those that act: p-1 and p-2 are a
-// majority without p-0.
-func TestRestoredStatus(t *testing.T) {
-	m, namespace, p := outdate(t)
-	restored := groupIn(t, namespace)
-	since := watchGroup(t, namespace, restored.ResourceVersion)
-	startManager(t, m.Address)
-	for _, g := range seesIn(t, since, "three voters again", votersAre(p...)) {
-		if r := g.Status.Roster; r.Generation > restored.Status.Roster.Generation && !votersAre(p...)(g) {
-			t.Errorf("generation %d after %d: %+v", r.Generation, restored.Status.Roster.Generation, r.Members)
-		}
-	}
 }
 
 // No majority of the newest roster's voters reports. The manager changes nothing, and says so,
