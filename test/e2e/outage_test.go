@@ -142,8 +142,39 @@ func (g *group) told(after time.Time, reason, text string) {
 // has a cluster of its own.
 func TestAround(t *testing.T) {
 	t.Parallel()
+	t.Run("EtcdKilled", etcdKilled)
 	t.Run("AllManagersKilled", allManagersKilled)
 	t.Run("CRDDeleted", crdDeleted)
+}
+
+// etcd is killed, and stays away until the group has another coordinator. Nothing that was written
+// is lost.
+func etcdKilled(t *testing.T) {
+	g := newGroup(t, "etcd-killed")
+	before := g.settled().Status.Coordinator.Epoch
+	said := g.chronicle()
+	g.edit(func(s *v1.ElectionGroupSpec) { s.Processes[0].Priority = ptr.To[int32](15) })
+	manager := managerPID(t)
+	resume := stands(t, supervisor, parentOf(t, pidOf(t, state, "etcd")))
+	etcd := killProgram(t, "etcd")
+	killed := said.kill("scheduler-4")
+	agreed := said.agree("scheduler-3", "scheduler-4")
+	t.Logf("agreed %v after the kill, epoch %d after %d", g.took(killed, agreed.at), agreed.epoch, before)
+	g.silent()
+	back := time.Now()
+	resume()
+	eg := g.holds("scheduler-3", before)
+	g.shows("scheduler-3")
+	g.told(back, "CoordinatorElected", "scheduler-3 ")
+	g.await("every process to use the edited roster", reconciled)
+	t.Logf("status, label and event tell it %v after etcd may start again", time.Since(back))
+	if *eg.Spec.Processes[0].Priority != 15 {
+		t.Error("the last edit before etcd was killed is lost")
+	}
+	if managerPID(t) != manager || manager == 0 || pidOf(t, state, "etcd") == etcd {
+		t.Errorf("manager %d after %d: it did not outlive etcd, %d after %d", managerPID(t), manager, pidOf(t, state, "etcd"), etcd)
+	}
+	said.undisturbed(back, "scheduler-3", "scheduler-4")
 }
 
 // All managers are killed, and nobody starts them again, nor any container, while coordinator after
