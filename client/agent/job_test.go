@@ -256,7 +256,7 @@ func TestErrReadsTheClock(t *testing.T) {
 	}
 	select {
 	case <-below.Done(): // and now everybody knows
-	case <-time.After(10 * time.Second):
+	case <-time.After(testPatience):
 		t.Fatal("Done is not closed")
 	}
 	if why := context.Cause(below); !errors.Is(why, errNotRenewed) {
@@ -320,7 +320,7 @@ func TestHangingWorkClosesItsSessionWhenThePermissionIsOver(t *testing.T) {
 		if at < j.until {
 			t.Errorf("it was closed %v before the permission was over", j.until-at)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(testPatience):
 		t.Error("it is never closed")
 		j.stop(errRevoked)
 	}
@@ -352,7 +352,7 @@ func TestATimerThatCannotBeWaitedFor(t *testing.T) {
 		if !strings.Contains(why.Error(), "cannot set a timer") {
 			t.Errorf("it ends because %v", why)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(testPatience):
 		t.Fatal("the work goes on, and nothing will end it")
 	}
 	select {

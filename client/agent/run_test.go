@@ -62,6 +62,9 @@ func starts(t *testing.T) *program {
 	return p
 }
 
+// testPatience is how long a test waits for what must happen, on a machine that does much else.
+const testPatience = 2 * time.Minute
+
 // begins waits until the work is called.
 func (p *program) begins() call {
 	p.t.Helper()
@@ -70,7 +73,7 @@ func (p *program) begins() call {
 		return c
 	case err := <-p.result:
 		p.t.Fatalf("Run returned %v before the work began", err)
-	case <-time.After(10 * time.Second):
+	case <-time.After(testPatience):
 		p.t.Fatal("the work does not begin")
 	}
 	return call{}
@@ -81,7 +84,7 @@ func (p *program) ends(c call) error {
 	p.t.Helper()
 	select {
 	case <-c.ctx.Done():
-	case <-time.After(10 * time.Second):
+	case <-time.After(testPatience):
 		p.t.Fatal("the context of the work does not end")
 	}
 	return context.Cause(c.ctx)
@@ -90,7 +93,7 @@ func (p *program) ends(c call) error {
 // sessions waits until so many sessions are open, and have ever been opened.
 func (p *program) sessions(open, ever int) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(p.t.Context(), testPatience)
 	defer cancel()
 	if err := p.agent.Await(ctx.Done(), func(o, e int) bool { return o == open && e == ever }); err != nil {
 		p.t.Fatalf("%v; want %d and %d", err, open, ever)
@@ -103,7 +106,7 @@ func (p *program) returned() error {
 	select {
 	case err := <-p.result:
 		return err
-	case <-time.After(10 * time.Second):
+	case <-time.After(testPatience):
 		p.t.Fatal("Run does not return")
 		return nil
 	}
@@ -278,7 +281,7 @@ func TestTheEndOfASessionWithoutWorkIsReported(t *testing.T) {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("reported: %v, want that it %s", err, want)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(testPatience):
 			t.Fatalf("it is not reported that it %s", want)
 		}
 	}
@@ -374,7 +377,7 @@ func TestTheSessionStaysOpenUntilTheWorkHasReturned(t *testing.T) {
 				t.Error("the session was closed while the work went on")
 			}
 			c.returns <- nil
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), testPatience)
 			defer cancel()
 			if err := p.agent.Await(ctx.Done(), func(open, ever int) bool { return open == 0 || ever == 2 }); err != nil {
 				t.Error(err)
@@ -480,7 +483,7 @@ func TestRunWaitsForAnAgent(t *testing.T) {
 func TestAURLThatIsNone(t *testing.T) {
 	for _, bad := range []string{"127.0.0.1:4040", "localhost", "unix:///run/agent", "http://", "http://a b"} {
 		c := &Client{URL: bad}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), testPatience)
 		for name, err := range map[string]error{
 			"Run":         c.Run(ctx, func(context.Context, Epoch) error { return nil }),
 			"KeepSession": c.KeepSession(ctx, func(Permission) {}),

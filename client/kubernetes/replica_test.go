@@ -20,7 +20,7 @@ import (
 
 const (
 	long     = time.Minute // a permission that does not end during a test, unless nobody renews it
-	patience = 20 * time.Second
+	patience = 2 * time.Minute
 )
 
 // operator is an operator: a manager with one runnable, an agent beside it, and an API server that

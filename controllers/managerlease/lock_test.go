@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 func must(t *testing.T, err error) {
 	t.Helper()

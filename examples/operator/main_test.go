@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long anything may take, on a machine that is busy.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // question is a ConfigMap that the operators answer.
 type question struct {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,7 +24,7 @@ func TestMain(m *testing.M) {
 	// As in every cluster, the plugin ServiceAccount mounts API tokens.
 	envtest.Main(m, envtest.Options{ServiceAccounts: true}, func(s *envtest.Server) error {
 		kube = s.Kube
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), envtest.Patience)
 		defer cancel()
 		if err := installPolicies(ctx); err != nil {
 			return fmt.Errorf("install config/inject: %w", err)

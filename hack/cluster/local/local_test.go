@@ -314,7 +314,7 @@ func seesConfigMap(t *testing.T, c *Cluster, client kubernetes.Interface, pod *c
 	if err := changes.Add(dir); err != nil {
 		t.Fatal(err)
 	}
-	late := time.After(10 * time.Second)
+	late := time.After(time.Minute)
 	for _, text := range []string{"first", "second"} {
 		object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "trust"}, Data: map[string]string{"ca.crt": text}}
 		configMaps := client.CoreV1().ConfigMaps("default")
