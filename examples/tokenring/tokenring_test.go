@@ -6,7 +6,6 @@ import (
 	"flag"
 	"math/rand/v2"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -76,19 +75,6 @@ func TestChaos(t *testing.T) {
 		t.Error(err)
 	}
 	t.Logf("seed %d, %d faults: %v; tokens %v", *seed, *faults, &s.Checker, s.Checker.Given())
-}
-
-// Without the fence the process that was paused goes on with its old token, and the checker finds
-// it.
-func TestTheCheckerFindsTwoAtOnce(t *testing.T) {
-	ctx, s := ring(t, true)
-	if err := s.PauseUser(ctx); err != nil {
-		t.Fatal(err)
-	}
-	err := verdict(s)
-	if err == nil || !strings.Contains(err.Error(), "two at once") {
-		t.Errorf("the verdict is %v", err)
-	}
 }
 
 // TestManifest starts a process with the arguments of the manifest: it gets as far as its context

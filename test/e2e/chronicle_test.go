@@ -224,18 +224,15 @@ func (c *chronicle) mayAct(pod string) bool {
 	return said.MayAct
 }
 
-// acts waits until a process may act, stops until it may not.
-func (c *chronicle) acts(pod string)  { c.t.Helper(); c.waitFor(pod, true) }
-func (c *chronicle) stops(pod string) { c.t.Helper(); c.waitFor(pod, false) }
-
-func (c *chronicle) waitFor(pod string, mayAct bool) {
+// acts waits until a process may act.
+func (c *chronicle) acts(pod string) {
 	c.t.Helper()
 	over := time.After(patience)
-	for again := time.NewTicker(50 * time.Millisecond); c.mayAct(pod) != mayAct; {
+	for again := time.NewTicker(50 * time.Millisecond); !c.mayAct(pod); {
 		select {
 		case <-again.C:
 		case <-over:
-			c.t.Fatalf("%s may act: %t", pod, !mayAct)
+			c.t.Fatalf("%s may not act", pod)
 		}
 	}
 }

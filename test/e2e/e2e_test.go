@@ -18,7 +18,6 @@ const kills = 3
 func TestSideBySide(t *testing.T) {
 	for name, story := range map[string]func(*testing.T){
 		"KilledCoordinators":    killedCoordinators,
-		"AppGoesIll":            appGoesIll,
 		"GuardedGrowAndShrink":  guardedGrowAndShrink,
 		"GuardedRollingRestart": guardedRollingRestart,
 	} {

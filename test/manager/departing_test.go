@@ -48,17 +48,3 @@ func TestRoleLeavesAPodOnADeadNode(t *testing.T) {
 		})
 	}
 }
-
-// All agents fall silent, and the coordinator's pod is told to end: nothing says that it has ended,
-// but no traffic is for it any more.
-func TestRoleLeavesADepartingPodThoughNobodyReports(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := voting(t, m, 3)
-	hold(77, p[2], p[0], p[1])
-	labelled(t, namespace, "scheduler-2")
-	for _, q := range p {
-		q.Stop()
-	}
-	must(t, kube.Delete(bg, p[2].Pod, client.GracePeriodSeconds(600)))
-	unlabelled(t, namespace)
-}

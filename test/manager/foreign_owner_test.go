@@ -6,28 +6,10 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
-
-// Somebody else wrote status.roster (a restored backup, an edit by hand): he owns the field now,
-// and the group goes on all the same.
-func TestForeignOwnerOfTheRosterFreezesNothing(t *testing.T) {
-	m := startManager(t, "")
-	namespace, _ := three(t, m)
-	group := &v1.ElectionGroup{}
-	eventually(t, "the edit", func() bool { // the manager may write in between
-		must(t, kube.Get(bg, types.NamespacedName{Namespace: namespace, Name: "scheduler"}, group))
-		group.Status.Roster.Digest = "0123456789abcdef0123456789abcdef"
-		return kube.Status().Update(bg, group, client.FieldOwner("velero")) == nil
-	})
-	newPod(t, namespace, 3)
-	sees(t, namespace, "a roster with the fourth pod", func(g *v1.ElectionGroup) bool {
-		return g.Status.Roster != nil && len(g.Status.Roster.Members) == 4
-	})
-}
 
 // velero restores a backup of a group: it owns all of the status from then on.
 func velero(t *testing.T, namespace string) {
@@ -85,33 +67,6 @@ func TestForeignOwnerOfAGuardedGroup(t *testing.T) {
 	sees(t, namespace, "two voters", votersAre(p[1:]...))
 	p = append(p[1:], join(t, m, newPod(t, namespace, 3, onNode), nil))
 	sees(t, namespace, "three voters again", votersAre(p...))
-}
-
-// An edit of a condition under a running manager: the status goes on, and is right again.
-func TestForeignOwnerOfAConditionOnly(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := three(t, m)
-	eventually(t, "the edit", func() bool {
-		group := groupIn(t, namespace)
-		for i := range group.Status.Conditions {
-			group.Status.Conditions[i].Message = "edited by hand"
-		}
-		return kube.Status().Update(bg, group, client.FieldOwner("kubectl-edit")) == nil
-	})
-	right := func(g *v1.ElectionGroup) bool {
-		return !slices.ContainsFunc(g.Status.Conditions, func(c metav1.Condition) bool { return c.Message == "edited by hand" })
-	}
-	sees(t, namespace, "its own conditions", right)
-	p[0].vanish(t)
-	sees(t, namespace, "a status without scheduler-0", func(g *v1.ElectionGroup) bool {
-		return right(g) && !slices.Contains(inStatus(g), "scheduler-0")
-	})
-	shown(t, namespace, p[2])
-	m.writes.reset()
-	chatter(t, p[1:]...) // five passes
-	if some := m.writes.in(namespace); len(some) >= 5 {
-		t.Errorf("written while nothing happens: %q", some)
-	}
 }
 
 // inStatus are the names of the members of the roster, and then of the rows of the table.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	admission "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,16 +50,6 @@ func keeps(t *testing.T, namespace, what string, ok func(*corev1.Service) bool) 
 	return service
 }
 
-func portsOf(s *corev1.Service) (names []string) {
-	if s == nil {
-		return nil
-	}
-	for _, p := range s.Spec.Ports {
-		names = append(names, p.Name)
-	}
-	return names
-}
-
 func ask(t *testing.T, namespace string, edit func(*v1.ElectionGroup)) {
 	t.Helper()
 	group := groupIn(t, namespace)
@@ -103,28 +92,6 @@ func TestServiceFollowsTheCoordinator(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestServiceIsKept(t *testing.T) {
-	startManager(t, "")
-	namespace := newNamespace(t)
-	newGroup(t, namespace, served(webPort, rpcPort))
-	keeps(t, namespace, "the Service", func(s *corev1.Service) bool { return s != nil })
-
-	ask(t, namespace, served(rpcPort))
-	service := keeps(t, namespace, "a port less", func(s *corev1.Service) bool { return slices.Equal(portsOf(s), []string{"grpc"}) })
-
-	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"team":"a"}},"spec":{"selector":{"podesta.dev/role":null}}}`))
-	must(t, kube.Patch(bg, service, patch))
-	keeps(t, namespace, "its selector again, and what others added", func(s *corev1.Service) bool {
-		return s.Spec.Selector[v1.RoleLabel] == v1.RoleCoordinator && s.Labels["team"] == "a"
-	})
-
-	must(t, kube.Delete(bg, service))
-	keeps(t, namespace, "another Service", func(s *corev1.Service) bool { return s != nil && s.UID != service.UID })
-
-	ask(t, namespace, func(g *v1.ElectionGroup) { g.Spec.Service = nil })
-	keeps(t, namespace, "no Service", func(s *corev1.Service) bool { return s == nil })
 }
 
 func TestForeignServiceIsLeftAlone(t *testing.T) {
@@ -182,55 +149,4 @@ func TestServiceThatComesInBetweenIsNotAdopted(t *testing.T) {
 	if !stalledBy("ServiceNameTaken")(groupIn(t, namespace)) {
 		t.Errorf("it is not told: %+v", groupIn(t, namespace).Status.Conditions)
 	}
-}
-
-// refuseLabel has a policy of the cluster refuse the role label of a pod.
-func refuseLabel(t *testing.T, pod *corev1.Pod) {
-	t.Helper()
-	policy := &admission.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: "labels-of-" + pod.Namespace},
-		Spec: admission.ValidatingAdmissionPolicySpec{
-			MatchConstraints: &admission.MatchResources{ResourceRules: []admission.NamedRuleWithOperations{{
-				RuleWithOperations: admission.RuleWithOperations{
-					Operations: []admission.OperationType{admission.Update},
-					Rule: admission.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"},
-						Resources: []string{"pods"}}}}}},
-			Validations: []admission.Validation{{
-				Expression: "object.metadata.name != '" + pod.Name + "' || !has(object.metadata.labels) || " +
-					"!('podesta.dev/role' in object.metadata.labels)",
-				Message: "labels are immutable here"}}}}
-	binding := &admission.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: policy.Name},
-		Spec: admission.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName:        policy.Name,
-			ValidationActions: []admission.ValidationAction{admission.Deny},
-			MatchResources: &admission.MatchResources{NamespaceSelector: &metav1.LabelSelector{
-				MatchLabels: map[string]string{corev1.LabelMetadataName: pod.Namespace}}}}}
-	for _, o := range []client.Object{policy, binding} {
-		must(t, kube.Create(bg, o))
-		t.Cleanup(func() { must(t, client.IgnoreNotFound(kube.Delete(bg, o))) })
-	}
-	eventually(t, "the policy to hold", func() bool {
-		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"podesta.dev/role":"coordinator"}}}`))
-		return kube.Patch(bg, pod.DeepCopy(), patch, client.DryRunAll) != nil
-	})
-}
-
-// A policy of the cluster keeps the role label from the coordinator's pod. The status tells, and the
-// Service is made all the same. Another pod that coordinates gets the label.
-func TestRefusedRoleLabel(t *testing.T) {
-	m := startManager(t, "")
-	namespace, p := three(t, m)
-	refuseLabel(t, p[1].Pod)
-	elect("scheduler-1/1/1", p[1], []*process{p[0], p[2]})
-	seen := sees(t, namespace, "the refusal", stalledBy("RoleLabelRefused"))
-	if c := conditionOf(seen[len(seen)-1], v1.ConditionCoordinatorElected); c != metav1.ConditionTrue {
-		t.Errorf("CoordinatorElected is %s", c)
-	}
-	unlabelled(t, namespace)
-	ask(t, namespace, served(webPort))
-	keeps(t, namespace, "the Service", func(s *corev1.Service) bool { return s != nil })
-	elect("scheduler-2/2/1", p[2], p[:2])
-	labelled(t, namespace, "scheduler-2")
-	sees(t, namespace, "no complaint", func(g *v1.ElectionGroup) bool { return conditionOf(g, v1.ConditionStalled) == metav1.ConditionFalse })
 }

@@ -2,7 +2,6 @@ package manager
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -52,29 +51,6 @@ func everybodyHears(t *testing.T, what string, ok func(roster.Update) bool, proc
 		p.Look(func() { heard = max(len(p.News)-1, 0) })
 		p.HearsAfter(t, heard, what, ok)
 	}
-}
-
-// The coordinator is asked to step down, for a successor, and hands over. The command waits for
-// that. Then all have their own priorities again.
-func TestStepDown(t *testing.T) {
-	run := plugin(t)
-	m := startManager(t, "")
-	namespace, p := led(t, m, 77)
-	handedOver := make(chan struct{})
-	go func() {
-		defer close(handedOver)
-		everybodyHears(t, "that scheduler-2 has priority 0", ranks(roster.MaxPriority, 2, 0), p...)
-		hold(78, p[0], p[1], p[2])
-	}()
-	said, err := run("", "step-down", "scheduler", "-n", namespace, "--to", "scheduler-0", "--yes", "--wait")
-	<-handedOver
-	if err != nil || !strings.Contains(said, "scheduler-0 coordinates under epoch 0.78") {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	sees(t, namespace, "that it was handed over", outcome(v1.StepDownHandedOver))
-	everybodyHears(t, "their own priorities", ranks(1, 2, 3), p...)
-	eventsIn(t, namespace, "StepDownBegan: scheduler-2 has priority 0 until another process coordinates",
-		"StepDownEnded: scheduler-2 may coordinate again: another process coordinates")
 }
 
 // A request with a time outlives the manager, which dies while it stands: the next one tells agents
