@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -284,4 +285,17 @@ func condition(eg *v1.ElectionGroup, kind string) string {
 		}
 	}
 	return ""
+}
+
+// plugin runs the plugin as an administrator.
+func (g *group) plugin(arguments ...string) (out, notes string, err error) {
+	g.t.Helper()
+	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
+	defer cancel()
+	var stdout, stderr strings.Builder
+	arguments = append(arguments, "-n", g.Namespace, "--kubeconfig", filepath.Join(g.state, "kubeconfig"))
+	command := exec.CommandContext(ctx, filepath.Join(root, "bin/kubectl-election"), arguments...)
+	command.Stdout, command.Stderr = &stdout, &stderr
+	err = command.Run()
+	return stdout.String(), stderr.String(), err
 }

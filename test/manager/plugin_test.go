@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	upstream "sigs.k8s.io/controller-runtime/pkg/envtest"
-
 )
 
 // plugin builds kubectl-election, and returns it as a user would run it.
