@@ -1,6 +1,8 @@
 // Package flood attacks a port as strangers do who want to fill the memory of the process behind
 // it: many connections from several addresses of this machine, each of which sends as much as it is
 // let, ends nothing that it has begun, and comes back when it is closed.
+//
+// Tests that use it have the build tag alone: `make test` runs them after all others, one by one.
 package flood
 
 import (
