@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Event is what an agent tells its app: whom it follows.
+// Event names the coordinator that an agent follows, as the agent tells its app.
 type Event struct {
 	Coordinator string // empty: nobody
 	Epoch       int64
