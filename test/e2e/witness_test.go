@@ -106,7 +106,7 @@ func (g *group) witnessStaysOne() {
 	g.must(g.Patch(g.t.Context(), pod, patch))
 	g.edit(func(s *v1.ElectionGroupSpec) {
 		s.Processes = []v1.Process{{Name: theWitness, Priority: new(int32(100))}}
-		s.Timing.TimeoutMilliseconds = 600
+		s.Timing.TimeoutMilliseconds = 6000
 	})
 	g.await("every process to use the edited roster", reconciled)
 	pass(g.t, time.Now().Add(settling))
