@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/bench/peers/account"
+	"github.com/podesta-dev/podesta/bench/peers/said"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
@@ -20,53 +21,34 @@ import (
 // struck by another fault.
 const faultLeast, faultMost = 2 * time.Second, 30 * time.Second
 
-// A short interruption lasts for between these. One that is shorter than a system's detection comes
-// to nothing there: that is what a long detection is good for.
-const shortLeast, shortMost = 50 * time.Millisecond, time.Second
-
-// fault is a way in which a leader ends, or is interrupted.
+// fault is a way in which a leader ends.
 type fault struct {
-	name        string
-	network     bool          // it needs one between the members
-	least, most time.Duration // for how long it lasts, until it is mended; 0: the leader has ended
-	strike      func(t *team, leader string, as account.Fault) (register.Instant, error)
-	mend        func(ctx context.Context, t *team, leader string) error
+	name   string
+	ways   bool // it needs ways between the members that can be cut
+	lasts  bool // until it is mended; otherwise the leader has ended
+	strike func(t *team, leader string) (register.Instant, error)
+	mend   func(ctx context.Context, t *team, leader string) error
 }
 
-// drawn is the fault with a time for how long it lasts: each doubling is as likely as the next.
-func (f fault) drawn() account.Fault {
-	as := account.Fault{Name: f.name}
-	if f.most > 0 {
-		as.Lasts = time.Duration(float64(f.least) * math.Pow(float64(f.most)/float64(f.least),
-			rand.Float64()))
+// drawn is for how long a fault lasts: each doubling is as likely as the next.
+func (f fault) drawn() time.Duration {
+	if !f.lasts {
+		return 0
 	}
-	return as
+	return time.Duration(float64(faultLeast) * math.Pow(float64(faultMost)/float64(faultLeast),
+		rand.Float64()))
 }
 
 // ends are the ways in which a leader ends.
 var ends = []fault{
 	{name: "SIGKILL", strike: strikeBy(syscall.SIGKILL), mend: revive},
-	{name: "SIGSTOP", least: faultLeast, most: faultMost, strike: stop, mend: resume},
+	{name: "SIGSTOP", lasts: true, strike: signalBy(syscall.SIGSTOP, account.Stopped), mend: resume},
 	{name: "SIGTERM", strike: strikeBy(syscall.SIGTERM), mend: revive},
-	{
-		name: "cut", network: true, least: faultLeast, most: faultMost, strike: cutOff,
-		mend: linkAgain,
-	},
+	{name: "cut", ways: true, lasts: true, strike: cutOff, mend: linkAgain},
 }
 
-// interruptions are those that a leader may outlast.
-var interruptions = []fault{
-	{name: "short-SIGSTOP", least: shortLeast, most: shortMost, strike: stop, mend: resume},
-	{
-		name: "short-cut", network: true, least: shortLeast, most: shortMost, strike: cutOff,
-		mend: linkAgain,
-	},
-}
-
-func strikeBy(s syscall.Signal) func(*team, string, account.Fault) (register.Instant, error) {
-	return func(t *team, leader string, as account.Fault) (register.Instant, error) {
-		return t.strike(leader, s, as)
-	}
+func strikeBy(s syscall.Signal) func(*team, string) (register.Instant, error) {
+	return func(t *team, leader string) (register.Instant, error) { return t.strike(leader, s) }
 }
 
 // revive starts a leader again that was to end. One that hangs is killed.
@@ -83,38 +65,34 @@ func revive(ctx context.Context, t *team, leader string) error {
 	return t.restart(ctx, leader)
 }
 
-func stop(t *team, leader string, as account.Fault) (register.Instant, error) {
-	at, err := t.signal(leader, syscall.SIGSTOP)
-	if err == nil {
-		t.noteFault(leader, account.Stopped, at, as)
+func signalBy(s syscall.Signal, word said.Word) func(*team, string) (register.Instant, error) {
+	return func(t *team, leader string) (register.Instant, error) {
+		at, err := t.signal(leader, s)
+		if err == nil {
+			t.note(leader, word, at)
+		}
+		return at, err
 	}
-	return at, err
 }
 
 func resume(_ context.Context, t *team, leader string) error {
-	at, err := t.signal(leader, syscall.SIGCONT)
-	if err == nil {
-		t.note(leader, account.Continued, at)
-	}
+	_, err := signalBy(syscall.SIGCONT, account.Continued)(t, leader)
 	return err
 }
 
-func cutOff(t *team, leader string, as account.Fault) (register.Instant, error) {
+func cutOff(t *team, leader string) (register.Instant, error) {
 	at := register.Now()
-	err := t.cut(leader)
-	if err == nil {
-		t.noteFault(leader, account.Cut, at, as)
+	for _, w := range t.waysOf(leader) {
+		w.Cut()
 	}
-	return at, err
+	return at, nil
 }
 
 func linkAgain(_ context.Context, t *team, leader string) error {
-	at := register.Now()
-	err := t.mend(leader)
-	if err == nil {
-		t.note(leader, account.Mended, at)
+	for _, w := range t.waysOf(leader) {
+		w.Mend()
 	}
-	return err
+	return nil
 }
 
 func faultNames(of []fault) []string {

@@ -2,11 +2,11 @@
 // and no Kubernetes: hashicorp/raft, client-go's leader election against an API server, and etcd's.
 //
 //	peers failover   the leader ends in one of four ways: how long until there is a new one
-//	peers stress     all systems at once on a machine that makes life hard: who keeps its leader
-//	peers report     the page and the plots from what these two have written with --json
+//	peers stress     all systems at once beside busy loops: who keeps its leader
 //
-// Each member is a process of its own (folder member) and says on its standard output when it leads
-// and whom it takes for the leader. What is measured is the same for all, by the same code.
+// Each prints a table in Markdown. Each member is a process of its own (folder member) and says on
+// its standard output when it leads and whom it takes for the leader. The same code measures all
+// systems.
 package main
 
 import (
@@ -20,10 +20,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/podesta-dev/podesta/bench/peers/condition"
-	"github.com/podesta-dev/podesta/bench/peers/lateness"
 	"github.com/podesta-dev/podesta/bench/peers/member"
-	"github.com/podesta-dev/podesta/bench/peers/network"
 	tethered "github.com/podesta-dev/podesta/hack/cluster/process"
 )
 
@@ -47,20 +44,14 @@ func run(ctx context.Context, args []string) error {
 		return failover(ctx, args)
 	case "stress":
 		return stress(ctx, args)
-	case "report":
-		return makeReport(args)
 	case "member": // started by the others
 		return member.Run(ctx, args)
 	case tether:
 		return tethered.Tether(args)
-	case between:
-		return network.Main(ctx)
-	case "standstill":
-		return lateness.Main(args)
-	case "loop":
-		go condition.Loop()
+	case busyLoop:
+		go loop()
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
 	}
-	return errors.New("say what to do: failover, stress or report (each has --help)")
+	return errors.New("say what to do: failover or stress (each has --help)")
 }

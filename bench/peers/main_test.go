@@ -4,143 +4,129 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/podesta-dev/podesta/bench/peers/account"
-	"github.com/podesta-dev/podesta/bench/peers/condition"
-	"github.com/podesta-dev/podesta/bench/peers/report"
 	"github.com/podesta-dev/podesta/bench/peers/said"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-func TestSeries(t *testing.T) {
-	got, err := series(strings.NewReader("# HELP a b\n# TYPE a gauge\na 0.1\nb{x=\"y\"} 2\nc 3e+02\nd\n"))
-	if err != nil || got["a"] != 0.1 || got["c"] != 300 || len(got) != 3 {
-		t.Errorf("%v, %v", got, err)
-	}
-}
-
+// Systems are those that are named, or all but the optional ones, and each of Podesta's once for each
+// agent.
 func TestChoose(t *testing.T) {
-	all := (&stressOptions{options: options{shortest: 100 * time.Millisecond}}).known()
-	o := options{}
-	chosen, err := o.choose(all)
-	if err != nil || len(chosen) != 8 || chosen[0].name != "podesta-100ms" {
-		t.Errorf("%d, %v, want those eight that are not optional", len(chosen), err)
+	agent := filepath.Join(t.TempDir(), "agent")
+	if err := os.WriteFile(agent, []byte("#!/bin/sh\necho \"agent $1\"\n"), 0o700); err != nil {
+		t.Fatal(err)
 	}
-	o.systems = []string{"raft-200ms", "podesta-classic"}
-	if chosen, err := o.choose(all); err != nil || len(chosen) != 2 {
-		t.Errorf("%d, %v, want the two that were named", len(chosen), err)
-	}
-	o.systems = []string{"zookeeper"}
-	if _, err := o.choose(all); err == nil || !strings.Contains(err.Error(), "podesta-1s, raft, raft-200ms") {
-		t.Errorf("%v, want to read which there are", err)
+	for _, c := range []struct {
+		args []string
+		want string // the systems, or what the error says
+	}{
+		{
+			[]string{"--agent", agent, "--systems", "raft-200ms,podesta-classic"},
+			"podesta-classic raft-200ms",
+		},
+		{
+			[]string{"--agent", "old=" + agent, "--agent", "new=" + agent, "--systems", "podesta-100ms,raft"},
+			"podesta-100ms-old podesta-100ms-new raft",
+		},
+		{
+			[]string{"--agent", agent},
+			"podesta-classic podesta-100ms podesta-1s raft raft-200ms",
+		},
+		{[]string{"--systems", "zookeeper"}, "podesta-1s, podesta-defaults, raft, raft-200ms"},
+		{[]string{"--agent", "nowhere"}, "make bin/agent"},
+		{[]string{"--agent", agent, "--agent", agent}, "a NAME each"},
+	} {
+		var o options
+		systems, results, err := o.parse(o.flagSet("stress"), c.args, undemanding)
+		if err != nil {
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%q: %v, want %q", c.args, err, c.want)
+			}
+			continue
+		}
+		var names []string
+		for _, y := range systems {
+			names = append(names, y.name)
+			if y.meaning == "" {
+				t.Errorf("%s has no meaning", y.name)
+			}
+			if y.podesta && results.Versions[y.name] != "agent --version" {
+				t.Errorf("%s: the version is %q", y.name, results.Versions[y.name])
+			}
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%q: %q, want %q", c.args, got, c.want)
+		}
 	}
 	if _, err := chooseFaults([]string{"SIGKILL", "fire"}, ends); err == nil {
 		t.Error("fire is a fault")
 	}
 }
 
-// Who needs servers runs where they are, and nobody waits an hour to read that.
-func TestRunnable(t *testing.T) {
-	all := (&stressOptions{options: options{shortest: 100 * time.Millisecond}}).known()
-	for _, c := range condition.All {
-		some, err := runnable(c, all)
-		want := len(all)
-		if c.Name != "servers" {
-			want -= 4
-		}
-		if err != nil || len(some) != want {
-			t.Errorf("%s: %d systems, %v, want %d", c.Name, len(some), err, want)
-		}
-	}
-	args := []string{"--systems", "etcd-2s", "--conditions", "servers,quiet", "--agent", "/bin/true"}
-	if err := stress(t.Context(), args); err == nil || !strings.Contains(err.Error(), "quiet has none") {
-		t.Errorf("%v: want to read which condition has no servers", err)
-	}
-}
-
-// Faults that leave a group no time to settle are refused, now and not in an hour.
-func TestApart(t *testing.T) {
-	args := []string{"--faults", "short-cut", "--apart", "900ms", "--agent", "/bin/true"}
-	if err := stress(t.Context(), args); err == nil || !strings.Contains(err.Error(), "--apart 900ms") {
-		t.Errorf("%v: want to read what is wrong with 900ms", err)
-	}
-}
-
-// What is to be run again names what was measured, and no place on this machine.
-func TestCommand(t *testing.T) {
-	var o options
-	f := o.flagSet("stress")
-	agent := filepath.Join(t.TempDir(), "agent")
-	script := "#!/bin/sh\necho \"agent $1\"\n"
-	if err := os.WriteFile(agent, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	args := []string{
-		"--systems", "raft,podesta-1s", "--keep", "/somewhere", "--agent", agent, "--patience", "30s",
-	}
-	if err := o.parse(f, args); err != nil {
-		t.Fatal(err)
-	}
-	if want := "go run . stress --systems=raft,podesta-1s --patience=30s"; o.command != want {
-		t.Errorf("%q, want %q", o.command, want)
-	}
-	if o.version != "agent --version" {
-		t.Errorf("the version is what %q answered", o.version)
-	}
-	if err := o.parse(f, []string{"--agent", "nowhere"}); err == nil || !strings.Contains(err.Error(), "make bin/agent") {
-		t.Errorf("%v: want to read how to make the agent", err)
-	}
-}
-
-// A cut has nothing to do with those that it does not name.
+// A cut has nothing to do with the ways that it does not name.
 func TestCutIsOfOneMember(t *testing.T) {
 	s := &site{names: []string{"p1", "p2", "p3"}}
 	if got := s.way("p1", "p2", "127.0.0.1:1"); got != "127.0.0.1:1" {
-		t.Errorf("without a network: %s", got)
+		t.Errorf("members that are not proxied reach each other at %s", got)
 	}
-	if a, b := s.address("p1", linkPort), s.address("p3", linkPort); a != "127.111.0.1:4041" || b != "127.111.0.3:4041" {
-		t.Errorf("%s, %s", a, b)
+	s.proxied = true
+	for _, from := range s.names {
+		for _, to := range s.names {
+			s.way(from, to, s.address(to, linkPort))
+		}
+	}
+	defer func() {
+		for _, w := range s.ways {
+			w.Close()
+		}
+	}()
+	if len(s.ways) != 6 || len(s.waysOf("p2")) != 4 || s.failed != nil {
+		t.Errorf("%d ways, %d of p2, %v", len(s.ways), len(s.waysOf("p2")), s.failed)
 	}
 }
 
-// A record has what has come of each interruption, and how far they were apart, if that is not usual.
-func TestRecordOfInterruptions(t *testing.T) {
-	book := account.NewBook()
-	add := func(at time.Duration, word said.Word, fault account.Fault) {
-		book.Add(account.Entry{
-			Member: "p1",
-			Line:   said.Line{At: register.Instant(at), Word: word},
-			Fault:  fault,
-		})
+func TestTables(t *testing.T) {
+	const ms = time.Millisecond
+	r := results{
+		Failovers: []failovers{
+			{System: "podesta-100ms", Fault: "SIGKILL", Took: account.Durations{90 * ms, 110 * ms, 100 * ms}},
+			{System: "raft", Fault: "SIGKILL", Took: account.Durations{1600 * ms}, None: 1},
+		},
+		Stress: []stressed{
+			{
+				System: "raft",
+				Figures: account.Figures{
+					Span:       100 * time.Second,
+					Strikes:    3,
+					Spurious:   2,
+					Lapses:     4,
+					Leaderless: 5 * time.Second,
+					Unprovoked: time.Second,
+					Two:        12 * ms,
+					Failovers:  account.Durations{1700 * ms, 12 * time.Second},
+					Unanswered: 1,
+				},
+				CPU:     0.0325,
+				Crashes: 2,
+			},
+		},
 	}
-	add(time.Second, said.Leads, account.Fault{})
-	add(2*time.Second, account.Stopped, account.Fault{Name: "short-SIGSTOP", Lasts: 80 * time.Millisecond})
-	add(2080*time.Millisecond, account.Continued, account.Fault{})
-	r := &entrant{team: &team{book: book, system: system{name: "raft"}}, to: register.Instant(9 * time.Second)}
-	for apart, want := range map[time.Duration]float64{usuallyApart: 0, 30 * time.Second: 30} {
-		o := stressOptions{faults: []string{"short-SIGSTOP"}, apart: apart}
-		got, err := o.judge(r, condition.All[0], nil, nil)
-		if err != nil || got.Apart != want || got.Unanswered != 1 || len(got.Interruptions) != 1 ||
-			got.Interruptions[0] != (report.Interruption{For: 80, End: account.Outlasted}) {
-			t.Errorf("%v apart: %+v, %v", apart, got, err)
-		}
-	}
-}
-
-// What every system and condition is stands in the report.
-func TestMeanings(t *testing.T) {
-	o := failoverOptions{options: options{shortest: 100 * time.Millisecond}}
-	for _, s := range o.known() {
-		if meaning("", s.name) == "" {
-			t.Errorf("%s has no meaning", s.name)
-		}
-	}
-	for _, name := range condition.Names() {
-		if meaning(report.Stress, name) == "" {
-			t.Errorf("%s has no meaning", name)
+	var text strings.Builder
+	r.failoverTable(&text)
+	r.stressTable(&text)
+	for _, row := range []string{
+		"| SIGKILL | podesta-100ms | 3 | 100 ms | 110 ms | 110 ms | 110 ms |  |",
+		"| SIGKILL | raft | 1 | 1600 ms | 1600 ms | 1600 ms | 1600 ms | 1 |",
+		"| raft | 1m40s | 2 | 4; 2 members crashed | 5.00 % | 1.00 % | 12.0 ms | 3.25 % | 3 | 1700 ms | 12.0 s " +
+			"| 12.0 s; 1 without |",
+	} {
+		if !strings.Contains(text.String(), row+"\n") {
+			t.Errorf("no %q in\n%s", row, text.String())
 		}
 	}
 }
@@ -175,28 +161,21 @@ func TestReigns(t *testing.T) {
 // A fault that lasts does so for a time that no system has chosen.
 func TestDrawn(t *testing.T) {
 	const faults = 10000
-	for _, c := range []struct {
-		fault               fault
-		least, middle, most time.Duration // the middle: the geometric mean of both ends
-	}{
-		{ends[1], faultLeast, 7746 * time.Millisecond, faultMost},
-		{interruptions[0], shortLeast, 223607 * time.Microsecond, shortMost},
-	} {
-		below := 0
-		for range faults {
-			d := c.fault.drawn().Lasts
-			if d < c.least || d > c.most {
-				t.Fatalf("%s of %v", c.fault.name, d)
-			}
-			if d < c.middle {
-				below++
-			}
+	stop := ends[slices.IndexFunc(ends, func(f fault) bool { return f.name == "SIGSTOP" })]
+	below := 0
+	for range faults {
+		d := stop.drawn()
+		if d < faultLeast || d > faultMost {
+			t.Fatalf("SIGSTOP of %v", d)
 		}
-		if below < faults*45/100 || below > faults*55/100 {
-			t.Errorf("%s: %d of %d are below the middle, want about half", c.fault.name, below, faults)
+		if d < 7746*time.Millisecond { // the geometric mean of both
+			below++
 		}
 	}
-	if d := ends[0].drawn().Lasts; d != 0 {
+	if below < faults*45/100 || below > faults*55/100 {
+		t.Errorf("%d of %d are below the middle, want about half", below, faults)
+	}
+	if d := ends[0].drawn(); d != 0 {
 		t.Errorf("SIGKILL lasts for %v", d)
 	}
 }

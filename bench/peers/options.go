@@ -1,77 +1,77 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
-
-	"github.com/podesta-dev/podesta/bench/peers/report"
 )
 
 // options are the flags that the measurements share.
 type options struct {
-	command  string // to repeat it
-	agent    string
+	agents   []string // [NAME=]PATH
 	systems  []string
-	shortest time.Duration
 	json     string
 	keep     string
 	patience time.Duration
-	begun    time.Time
-	version  string // of the agent
+}
+
+// results are what --json writes. Durations are in nanoseconds.
+type results struct {
+	Begun     time.Time         `json:"begun"`
+	Machine   string            `json:"machine"`
+	Arguments []string          `json:"arguments"`
+	Versions  map[string]string `json:"versions"` // of the agents, by system
+	Failovers []failovers       `json:"failovers,omitempty"`
+	Stress    []stressed        `json:"stress,omitempty"`
 }
 
 func (o *options) flagSet(command string) *pflag.FlagSet {
-	o.command, o.begun = "go run . "+command, time.Now()
 	f := pflag.NewFlagSet("peers "+command, pflag.ContinueOnError)
 	f.SortFlags = false
-	f.StringVar(&o.agent, "agent", "../../bin/agent", "Podesta's agent (make bin/agent)")
-	f.DurationVar(&o.shortest, "lease-minimum", 100*time.Millisecond,
-		"the shortest lease of Podesta's adaptive group")
-	f.StringSliceVar(&o.systems, "systems", nil, "what to compare, by name (all)")
-	f.StringVar(&o.json, "json", "", "append the results to this `FILE`, for peers report")
+	f.StringSliceVar(&o.agents, "agent", []string{"../../bin/agent"},
+		"Podesta's agent (make bin/agent), as `[NAME=]PATH`. Given several times, each build is a system "+
+			"of its own, with its NAME at the end")
+	f.StringSliceVar(&o.systems, "systems", nil, "what to compare, by name, without the NAME of an "+
+		"agent (all that are not optional)")
+	f.StringVar(&o.json, "json", "", "write the results to this `FILE`, too")
 	f.StringVar(&o.keep, "keep", "", "keep state and logs of the members in this new `DIR`")
 	f.DurationVar(&o.patience, "patience", 2*time.Minute, "how long a system may take to agree on a "+
 		"leader, at first and after a fault")
 	return f
 }
 
-func (o *options) parse(f *pflag.FlagSet, args []string) error {
+// parse reads the flags, and returns the systems to compare and what is known of the results.
+func (o *options) parse(
+	f *pflag.FlagSet, args []string, known func() []system,
+) ([]system, *results, error) {
 	if err := f.Parse(args); err != nil {
-		return err
+		return nil, nil, err
 	}
-	f.Visit(func(changed *pflag.Flag) { // but where things are says nothing of what was measured
-		if !slices.Contains([]string{"agent", "json", "keep"}, changed.Name) {
-			o.command += fmt.Sprintf(" --%s=%s", changed.Name, strings.Trim(changed.Value.String(), "[]"))
-		}
-	})
 	if f.NArg() > 0 {
-		return fmt.Errorf("unexpected argument %q", f.Arg(0))
+		return nil, nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	var err error
-	if o.agent, err = filepath.Abs(o.agent); err != nil {
-		return err
-	}
-	if _, err := os.Stat(o.agent); err != nil {
-		return fmt.Errorf("--agent: %w (make bin/agent)", err)
-	}
-	//nolint:gosec,noctx // the user names it
-	version, err := exec.Command(o.agent, "--version").Output()
+	chosen, err := o.choose(known())
 	if err != nil {
-		return fmt.Errorf("%s --version: %w", o.agent, err)
+		return nil, nil, err
 	}
-	o.version = strings.TrimSpace(string(version))
-	return nil
+	r := &results{
+		Begun:     time.Now(),
+		Machine:   machine(),
+		Arguments: slices.Concat([]string{f.Name()}, args),
+		Versions:  map[string]string{},
+	}
+	systems, err := o.withAgents(chosen, r.Versions)
+	return systems, r, err
 }
 
 // choose returns those of the systems that --systems names.
@@ -93,6 +93,36 @@ func (o *options) choose(systems []system) ([]system, error) {
 	return chosen, nil
 }
 
+// withAgents has each of Podesta's systems once for each agent, and notes the agents' versions.
+func (o *options) withAgents(systems []system, versions map[string]string) (all []system, err error) {
+	for _, s := range systems {
+		if !s.podesta {
+			all = append(all, s)
+			continue
+		}
+		for _, agent := range o.agents {
+			y := s
+			if name, path, ok := strings.Cut(agent, "="); ok {
+				y.name, agent = y.name+"-"+name, path
+			}
+			if y.agent, err = filepath.Abs(agent); err != nil {
+				return nil, err
+			}
+			//nolint:gosec,noctx // the user names it
+			version, err := exec.Command(y.agent, "--version").Output()
+			if err != nil {
+				return nil, fmt.Errorf("--agent: %s --version: %w (make bin/agent)", y.agent, err)
+			}
+			if _, twice := versions[y.name]; twice {
+				return nil, errors.New("--agent: several agents need a NAME each: NAME=PATH")
+			}
+			versions[y.name] = strings.TrimSpace(string(version))
+			all = append(all, y)
+		}
+	}
+	return all, nil
+}
+
 // place makes the folder for state and logs; done removes it unless it is to be kept.
 func (o *options) place() (dir string, done func(), err error) {
 	if o.keep != "" {
@@ -103,56 +133,43 @@ func (o *options) place() (dir string, done func(), err error) {
 	return dir, func() { _ = os.RemoveAll(dir) }, err
 }
 
-// record begins a record of what a system did.
-func (o *options) record(kind, system, under string) report.Record {
-	return report.Record{
-		Kind:    kind,
-		System:  system,
-		Under:   under,
-		Begun:   o.begun,
-		Machine: machine(),
-		Command: o.command,
-		Version: o.version,
-		Harness: harness(),
-	}
-}
-
-// write appends the record to the file, if there is one.
-func (o *options) write(r report.Record) error {
+// write writes the results to the file, if there is one.
+func (o *options) write(r *results) error {
 	if o.json == "" {
 		return nil
 	}
-	return report.Append(o.json, r)
+	text, err := json.MarshalIndent(r, "", " ")
+	if err != nil {
+		return err
+	}
+	//nolint:gosec // it is no secret
+	return os.WriteFile(o.json, append(text, '\n'), 0o644)
 }
 
 func machine() string {
-	return fmt.Sprintf("%d cores, %s/%s, kernel %s, %s", runtime.NumCPU(), runtime.GOOS,
-		runtime.GOARCH, kernel(), runtime.Version())
-}
-
-// kernel is its release, without what a distribution adds.
-func kernel() string {
 	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
 	if err != nil {
-		return "unknown"
+		release = []byte("unknown")
 	}
-	return regexp.MustCompile(`^[0-9.]*[0-9]`).FindString(string(release))
+	return fmt.Sprintf("%d cores, %s/%s, kernel %s, %s", runtime.NumCPU(), runtime.GOOS,
+		runtime.GOARCH, strings.TrimSpace(string(release)), runtime.Version())
 }
 
-// harness is the commit of this program, as far as its build knows.
-func harness() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
+// run calls measure with a folder for state and logs, and with the servers that the systems need.
+func (o *options) run(
+	ctx context.Context, systems []system, measure func(dir string, servers *servers) error,
+) error {
+	if err := adopt(); err != nil {
+		return err
 	}
-	commit, dirty := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			commit = s.Value[:min(len(s.Value), 8)]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = ", changed"
-		}
+	dir, done, err := o.place()
+	if err != nil {
+		return err
 	}
-	return commit + dirty
+	defer done()
+	servers, err := startServers(ctx, dir, systems)
+	if err != nil {
+		return err
+	}
+	return errors.Join(measure(dir, servers), servers.stop())
 }

@@ -18,6 +18,7 @@ type process struct {
 	says    io.Reader
 	struck  bool          // by a signal that ends it; guarded by the team's lock
 	failed  bool          // it did not end with 0; to be read when it has ended
+	used    time.Duration // CPU time of all of the group; to be read when it has ended
 	ended   chan struct{} // closed when all of the group have ended
 }
 
@@ -73,10 +74,15 @@ const patience = 5 * time.Second
 // wait waits until all of the group have ended: what they listened on and locked is free then.
 func (p *process) wait() {
 	p.failed = p.command.Wait() != nil
+	p.used = p.command.ProcessState.UserTime() + p.command.ProcessState.SystemTime()
 	for begun := time.Now(); time.Since(begun) < patience && syscall.Kill(-p.group, 0) == nil; {
-		if reaped, err := syscall.Wait4(-p.group, nil, syscall.WNOHANG, nil); err != nil || reaped == 0 {
+		var usage syscall.Rusage
+		reaped, err := syscall.Wait4(-p.group, nil, syscall.WNOHANG, &usage)
+		if err != nil || reaped == 0 {
 			<-time.After(2 * time.Millisecond)
+			continue
 		}
+		p.used += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	}
 	close(p.ended)
 }

@@ -3,11 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
-	"github.com/podesta-dev/podesta/bench/peers/network"
 	"github.com/podesta-dev/podesta/bench/peers/proxy"
 )
 
@@ -24,33 +22,16 @@ type site struct {
 	dir     string
 	index   int // of the team: each has a network of its own
 	names   []string
-	agent   string
 	servers *servers
 
-	network *network.Network // nil: members are linked without one
-	weather proxy.Weather
+	proxied bool // members reach each other and the servers over ways that can be cut
 	ways    []way
 	failed  error // of the first way that could not be made
 }
 
-// between has this program become the network between members.
-const between = "network"
-
-// beginNetwork begins one, or returns nil if none is needed.
-func beginNetwork(needed bool) (*network.Network, error) {
-	if !needed {
-		return nil, nil
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	return network.Begin([]string{self, between})
-}
-
 // way is one from a member to another, or to a server.
 type way struct {
-	network.Way
+	*proxy.Proxy
 
 	from, to string
 }
@@ -64,32 +45,23 @@ func (s *site) address(name string, port int) string {
 
 // way is the address at which a member reaches another one: its own, or that of a way.
 func (s *site) way(from, to, address string) string {
-	if s.network == nil || from == to {
+	if !s.proxied || from == to {
 		return address
 	}
-	w, err := s.network.Way(address, s.weather)
+	p, err := proxy.Listen(address)
 	if err != nil {
 		s.failed = errors.Join(s.failed, err)
 		return address
 	}
-	s.ways = append(s.ways, way{w, from, to})
-	return w.Address
+	s.ways = append(s.ways, way{p, from, to})
+	return p.Address()
 }
 
-// cut cuts a member off from all others, and from servers. It needs a network.
-func (s *site) cut(member string) error {
-	return s.network.Cut(s.waysOf(member))
-}
-
-// mend ends the cut of a member.
-func (s *site) mend(member string) error {
-	return s.network.Mend(s.waysOf(member))
-}
-
-func (s *site) waysOf(member string) (some []network.Way) {
+// waysOf are those that a cut of a member cuts.
+func (s *site) waysOf(member string) (some []way) {
 	for _, w := range s.ways {
 		if w.from == member || w.to == member {
-			some = append(some, w.Way)
+			some = append(some, w)
 		}
 	}
 	return some

@@ -17,9 +17,11 @@ type system struct {
 	name     string
 	meaning  string   // what a reader needs to know
 	optional bool     // measured only if asked for
+	podesta  bool     // it runs an agent
+	agent    string   // its path
 	needs    []string // servers beside the members: apiServer, etcdServer
 	// plan prepares what the members need, and returns the arguments of `peers member` for each.
-	plan func(ctx context.Context, s *site) (map[string][]string, error)
+	plan func(ctx context.Context, s *site, agent string) (map[string][]string, error)
 }
 
 // Podesta's defaults; the shortest lease is a heartbeat.
@@ -56,15 +58,8 @@ func podestaGuarded(shortest time.Duration) system {
 		LeaseMinimum: shortest,
 		Preemption:   roster.Never, // the next fault strikes whoever leads then
 	})
-	y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v", longestLease)
-	if shortest < longestLease {
-		y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v to %v", shortest,
-			longestLease)
-	}
-	if shortest == heartbeat {
-		y.meaning += ": the default leases"
-	}
-	y.meaning += "; preemption is Never (default: Delayed), so that a leader changes by faults alone"
+	y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v to %v; preemption is Never "+
+		"(default: Delayed), so that a leader changes by faults alone", shortest, longestLease)
 	return y
 }
 
@@ -80,13 +75,15 @@ func short(d time.Duration) string {
 func podesta(name string, r roster.Roster) system {
 	r.Namespace, r.Group, r.Generation, r.Algorithm = "bench", "peers", 1, "Bully"
 	r.Heartbeat, r.Timeout, r.Lease = heartbeat, detection, longestLease
-	return system{name: name, plan: func(ctx context.Context, s *site) (map[string][]string, error) {
+	return system{name: name, podesta: true, plan: func(
+		ctx context.Context, s *site, agent string,
+	) (map[string][]string, error) {
 		r := r // each plan has processes of its own
 		for i, name := range s.names {
 			//nolint:gosec // the user names it
-			id, err := exec.CommandContext(ctx, s.agent, "init", "--state-dir", s.path(name)).Output()
+			id, err := exec.CommandContext(ctx, agent, "init", "--state-dir", s.path(name)).Output()
 			if err != nil {
-				return nil, fmt.Errorf("%s init: %w", s.agent, err)
+				return nil, fmt.Errorf("%s init: %w", agent, err)
 			}
 			r.Processes = append(r.Processes, roster.Process{
 				Name:     name,
@@ -106,17 +103,17 @@ func podesta(name string, r roster.Roster) system {
 			members[name] = []string{"podesta", "--id", name, "--app-api",
 				"http://" + s.address(name, appPort),
 				fmt.Sprintf("--guarded=%v", r.Safety == roster.Guarded), "--",
-				s.agent, "--roster", s.path(name + ".json"), "--certificate", s.path(name + ".crt"), "--key",
+				agent, "--roster", s.path(name + ".json"), "--certificate", s.path(name + ".crt"), "--key",
 				s.path(name + ".key"),
 				"--trust-file", s.path("ca.crt"), "--state-dir", s.path(name), "--listen",
 				s.address(name, linkPort),
 				"--app-address", s.address(name, appPort), "--status-address", s.address(name, statusPort)}
 		}
 		//nolint:gosec // the user names it
-		keys := exec.CommandContext(ctx, s.agent, "keys", "--roster", s.path(s.names[0]+".json"), "--out",
+		keys := exec.CommandContext(ctx, agent, "keys", "--roster", s.path(s.names[0]+".json"), "--out",
 			s.dir)
 		if out, err := keys.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%s keys: %w\n%s", s.agent, err, out)
+			return nil, fmt.Errorf("%s keys: %w\n%s", agent, err, out)
 		}
 		return members, nil
 	}}
@@ -146,7 +143,7 @@ func raftWith(timeout time.Duration) system {
 	return system{
 		name:    name,
 		meaning: meaning,
-		plan: func(_ context.Context, s *site) (map[string][]string, error) {
+		plan: func(_ context.Context, s *site, _ string) (map[string][]string, error) {
 			var known []string
 			for _, name := range s.names {
 				known = append(known, name+"="+s.address(name, linkPort))
@@ -192,7 +189,7 @@ func clientGo(lease, renew, retry time.Duration, release bool) system {
 		name:    name,
 		meaning: meaning,
 		needs:   []string{apiServer},
-		plan: func(_ context.Context, s *site) (map[string][]string, error) {
+		plan: func(_ context.Context, s *site, _ string) (map[string][]string, error) {
 			members := map[string][]string{}
 			for _, name := range s.names {
 				members[name] = []string{"client-go", "--id", name, "--kubeconfig", s.servers.kubeconfig,
@@ -206,14 +203,23 @@ func clientGo(lease, renew, retry time.Duration, release bool) system {
 	}
 }
 
-// withServers are the systems that need servers: client-go with its defaults, with its default
-// durations and a leader that gives the Lease back, and as fast as it can be; and etcd.
-func withServers() []system {
+// known are all systems: client-go with its defaults, with its default durations and a leader that
+// gives the Lease back, and as fast as it can be.
+func known() []system {
+	minute := etcdWith(time.Minute)
+	minute.optional = true
 	return []system{
+		podestaClassic(),
+		podestaGuarded(heartbeat),
+		podestaGuarded(longestLease),
+		podestaDefaults(),
+		raftWith(0),
+		raftWith(200 * time.Millisecond),
 		clientGo(15*time.Second, 10*time.Second, 2*time.Second, false),
 		clientGo(15*time.Second, 10*time.Second, 2*time.Second, true),
 		clientGo(time.Second, 500*time.Millisecond, 200*time.Millisecond, true),
 		etcdWith(2 * time.Second),
+		minute,
 	}
 }
 
@@ -223,7 +229,7 @@ func etcdWith(ttl time.Duration) system {
 		name:    "etcd-" + short(ttl),
 		meaning: fmt.Sprintf("etcd's concurrency.Election with a TTL of %v, one server", ttl),
 		needs:   []string{etcdServer},
-		plan: func(_ context.Context, s *site) (map[string][]string, error) {
+		plan: func(_ context.Context, s *site, _ string) (map[string][]string, error) {
 			members := map[string][]string{}
 			for _, name := range s.names {
 				members[name] = []string{"etcd", "--id", name, "--ttl", fmt.Sprint(int(ttl.Seconds())),

@@ -15,9 +15,6 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/bench/peers/account"
-	"github.com/podesta-dev/podesta/bench/peers/condition"
-	"github.com/podesta-dev/podesta/bench/peers/network"
-	"github.com/podesta-dev/podesta/bench/peers/proxy"
 	"github.com/podesta-dev/podesta/bench/peers/said"
 	"github.com/podesta-dev/podesta/test/register"
 )
@@ -28,33 +25,34 @@ const size = 5
 // team is the members of one system, as processes.
 type team struct {
 	*site
-	system  system
-	book    *account.Book
-	running *condition.Running
+	system system
+	book   *account.Book
 
 	commands map[string][]string // of each member
+	begun    time.Time
 
 	mu        sync.Mutex
 	processes map[string]*process
 	closing   bool
-	crashes   int // of members that nobody killed
+	crashes   int           // of members that nobody killed
+	used      time.Duration // CPU time of the processes that have ended
 	tending   sync.WaitGroup
 }
 
 // startTeams starts a team of each system. It returns those that it has started also with an error.
-func (o *options) startTeams(
-	ctx context.Context, dir string, systems []system, servers *servers, ways *network.Network,
-	weather proxy.Weather, running *condition.Running,
+func startTeams(
+	ctx context.Context, dir string, systems []system, servers *servers, proxied bool,
 ) (teams []*team, err error) {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, err
+	}
 	for i, y := range systems {
 		t, err := newTeam(ctx, &site{
 			dir:     filepath.Join(dir, y.name),
 			index:   i,
-			agent:   o.agent,
 			servers: servers,
-			network: ways,
-			weather: weather,
-		}, y, running)
+			proxied: proxied,
+		}, y)
 		if err != nil {
 			return teams, err
 		}
@@ -64,7 +62,7 @@ func (o *options) startTeams(
 }
 
 // newTeam starts a team. The caller must close it.
-func newTeam(ctx context.Context, s *site, y system, running *condition.Running) (*team, error) {
+func newTeam(ctx context.Context, s *site, y system) (_ *team, err error) {
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -75,11 +73,16 @@ func newTeam(ctx context.Context, s *site, y system, running *condition.Running)
 		site:      s,
 		system:    y,
 		book:      account.NewBook(),
-		running:   running,
 		commands:  map[string][]string{},
 		processes: map[string]*process{},
+		begun:     time.Now(),
 	}
-	members, err := y.plan(ctx, s)
+	defer func() {
+		if err != nil {
+			t.close()
+		}
+	}()
+	members, err := y.plan(ctx, s, y.agent)
 	if err := errors.Join(err, s.failed); err != nil {
 		return nil, fmt.Errorf("%s: %w", y.name, err)
 	}
@@ -88,16 +91,10 @@ func newTeam(ctx context.Context, s *site, y system, running *condition.Running)
 		return nil, err
 	}
 	for name, args := range members {
-		command := append([]string{self, "member"}, args...)
-		if t.commands[name], err = running.Wrap(fmt.Sprintf("%d-%s", s.index, name),
-			command); err != nil {
-			t.close()
-			return nil, err
-		}
+		t.commands[name] = append([]string{self, "member"}, args...)
 	}
 	for _, name := range s.names {
 		if err := t.start(name); err != nil {
-			t.close()
 			return nil, fmt.Errorf("%s, %s: %w", y.name, name, err)
 		}
 	}
@@ -123,16 +120,7 @@ func (t *team) start(name string) error {
 
 // note tells the book what was done to a member.
 func (t *team) note(name string, word said.Word, at register.Instant) {
-	t.noteFault(name, word, at, account.Fault{})
-}
-
-// noteFault notes what a fault has done to a member.
-func (t *team) noteFault(name string, word said.Word, at register.Instant, as account.Fault) {
-	t.book.Add(account.Entry{
-		Member: name,
-		Line:   said.Line{At: at, Word: word},
-		Fault:  as,
-	})
+	t.book.Add(account.Entry{Member: name, Line: said.Line{At: at, Word: word}})
 }
 
 // tend reads what a member says until it has ended.
@@ -149,6 +137,7 @@ func (t *team) tend(name string, p *process) {
 	_, _ = io.Copy(io.Discard, p.says)
 	p.wait()
 	t.mu.Lock()
+	t.used += p.used
 	left := !p.struck && !t.closing
 	if left && p.failed {
 		t.crashes++
@@ -174,10 +163,8 @@ func (t *team) again(name string) {
 	}
 }
 
-// strike sends a signal that ends a member, notes it as this fault, and returns the instant.
-func (t *team) strike(
-	name string, signal syscall.Signal, as account.Fault,
-) (register.Instant, error) {
+// strike sends a signal that ends a member, notes it, and returns the instant.
+func (t *team) strike(name string, signal syscall.Signal) (register.Instant, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p, at := t.processes[name], register.Now()
@@ -185,7 +172,7 @@ func (t *team) strike(
 		return 0, err
 	}
 	p.struck = true
-	t.noteFault(name, account.Killed, at, as)
+	t.note(name, account.Killed, at)
 	return at, nil
 }
 
@@ -233,37 +220,13 @@ func (t *team) ready(ctx context.Context, while time.Duration) (leader string, e
 	}
 }
 
-// groups are the process groups of the members that run.
-func (t *team) groups() []int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	var all []int
-	for _, p := range t.processes {
-		all = append(all, p.group)
-	}
-	return all
-}
-
-// group is the process group of a member.
-func (t *team) group(name string) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.processes[name].group
-}
-
-// crashed is how often a member has ended that nobody killed.
-func (t *team) crashed() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.crashes
-}
-
 // survivors are all members but one.
 func (t *team) survivors(of string) []string {
 	return slices.DeleteFunc(slices.Clone(t.names), func(n string) bool { return n == of })
 }
 
-// close kills all members and waits for their end.
+// close kills all members, waits for their end, and leaves what was said and done beside their logs,
+// for whoever looks into a change of leader.
 func (t *team) close() {
 	t.mu.Lock()
 	t.closing = true
@@ -272,15 +235,20 @@ func (t *team) close() {
 	}
 	t.mu.Unlock()
 	t.tending.Wait()
+	for _, w := range t.ways {
+		w.Close()
+	}
+	var text strings.Builder
+	for _, e := range t.book.Entries() {
+		fmt.Fprintln(&text, e.Member, e.Line)
+	}
+	if err := os.WriteFile(t.path("book.txt"), []byte(text.String()), 0o600); err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err) // it is no part of the result
+	}
 }
 
-// writeBook leaves what was said and done beside the members' logs, for whoever looks into a change
-// of leader, with the span that was judged.
-func (t *team) writeBook(from, to register.Instant) error {
-	var text strings.Builder
-	fmt.Fprintf(&text, "# judged from %d to %d\n", from, to)
-	for _, e := range t.book.Entries() {
-		fmt.Fprintln(&text, strings.TrimRight(fmt.Sprintf("%s %s %s", e.Member, e.Line, e.Fault), " "))
+func closeAll(teams []*team) {
+	for _, t := range teams {
+		t.close()
 	}
-	return os.WriteFile(t.path("book.txt"), []byte(text.String()), 0o600)
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/podesta-dev/podesta/bench/peers/said"
 	"github.com/podesta-dev/podesta/test/register"
@@ -16,35 +15,18 @@ import (
 
 // What the driver does to a member is told in the same book. Between Killed and Started a member is
 // dead, whatever else it is said to have said. Between Stopped and Continued it does nothing, and
-// goes on as before afterwards. Between Cut and Mended it reaches nobody; it may act all the same.
+// goes on as before afterwards.
 const (
 	Killed    said.Word = "killed"
 	Started   said.Word = "started"
 	Stopped   said.Word = "stopped"
 	Continued said.Word = "continued"
-	Cut       said.Word = "cut"
-	Mended    said.Word = "mended"
 )
 
 // Entry is a line of a member, or what was done to it.
 type Entry struct {
 	Member string
 	said.Line
-	Fault Fault // what Killed, Stopped or Cut it
-}
-
-// Fault is what strikes a member.
-type Fault struct {
-	Name  string        // the driver's
-	Lasts time.Duration // until it is mended; 0: it ends the member
-}
-
-// String is empty for what has no name.
-func (f Fault) String() string {
-	if f.Lasts == 0 {
-		return f.Name
-	}
-	return f.Name + " " + f.Lasts.Round(time.Millisecond).String()
 }
 
 // Book keeps entries in the order in which they come, and the present state of each member. It is
@@ -54,7 +36,7 @@ type Book struct {
 	entries []Entry
 	names   map[string]said.Line // by member: what it has named last
 	leads   map[string]bool      // by what they say
-	away    map[string]bool      // stopped, or cut off
+	stopped map[string]bool
 	changed chan struct{}
 }
 
@@ -63,7 +45,7 @@ func NewBook() *Book {
 	return &Book{
 		names:   map[string]said.Line{},
 		leads:   map[string]bool{},
-		away:    map[string]bool{},
+		stopped: map[string]bool{},
 		changed: make(chan struct{}),
 	}
 }
@@ -80,10 +62,10 @@ func (b *Book) Add(e Entry) {
 		b.leads[e.Member] = true
 	case said.Ceases:
 		delete(b.leads, e.Member)
-	case Stopped, Cut:
-		b.away[e.Member] = true
-	case Continued, Mended:
-		delete(b.away, e.Member)
+	case Stopped:
+		b.stopped[e.Member] = true
+	case Continued:
+		delete(b.stopped, e.Member)
 	case Killed, Started:
 		delete(b.leads, e.Member)
 		delete(b.names, e.Member)
@@ -108,14 +90,14 @@ func (b *Book) Changed() <-chan struct{} {
 	return b.changed
 }
 
-// Leader returns the member that leads now, if one does and only one. One that is stopped or cut
-// off does not count.
+// Leader returns the member that leads now, if one does and only one. One that is stopped does not
+// count.
 func (b *Book) Leader() (name string, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	leaders := 0
 	for member := range b.leads {
-		if !b.away[member] {
+		if !b.stopped[member] {
 			name = member
 			leaders++
 		}

@@ -66,7 +66,7 @@ func TestLeader(t *testing.T) {
 		leader string
 	}{
 		{"p1", said.Leads, "p1"}, {"p2", said.Leads, ""}, {"p1", said.Ceases, "p2"},
-		{"p2", Stopped, ""}, {"p2", Continued, "p2"}, {"p2", Cut, ""}, {"p1", said.Leads, "p1"}, {"p2", Mended, ""},
+		{"p2", Stopped, ""}, {"p1", said.Leads, "p1"}, {"p2", Continued, ""},
 		{"p1", said.Ceases, "p2"}, {"p2", Killed, ""},
 	} {
 		add(b, 1, c.member, c.word, "")

@@ -17,11 +17,8 @@ func Judge(entries []Entry, from, to register.Instant) Figures {
 		leads:   map[string]bool{},
 		dead:    map[string]bool{},
 		stopped: map[string]bool{},
-		cut:     map[string]bool{},
 		hit:     map[string]bool{},
-		by:      map[string]Fault{},
 	}
-	j.figures.Minutes = make(Durations, (to.Sub(from)+time.Minute-1)/time.Minute)
 	for _, e := range entries {
 		if e.At > to {
 			break
@@ -30,11 +27,8 @@ func Judge(entries []Entry, from, to register.Instant) Figures {
 	}
 	j.settle(to)
 	j.advance(to)
-	switch {
-	case j.blow.regained > 0:
+	if j.blow.at != 0 {
 		j.outlast()
-	case j.blow.at != 0:
-		j.figures.Unanswered++
 	}
 	return j.figures
 }
@@ -51,23 +45,19 @@ type judge struct {
 	leads   map[string]bool
 	dead    map[string]bool
 	stopped map[string]bool
-	cut     map[string]bool
-	hit     map[string]bool  // those that lead and that a fault has struck since they began to
-	by      map[string]Fault // the fault that has struck a member last
-	last    string           // who has begun to lead last
-	struck  bool             // a fault has struck that one since, while it led
-	blow    blow             // that has left nobody leading; zero: none has
+	hit     map[string]bool // those that lead and that a fault has struck since they began to
+	last    string          // who has begun to lead last
+	struck  bool            // a fault has struck that one since, while it led
+	blow    blow            // that has left nobody leading; zero: none has
 }
 
 // blow is a fault that has left nobody leading, until it is known what comes of it.
 type blow struct {
 	at     register.Instant
-	fault  Fault
 	victim string
-	ceased bool             // the victim has, since then
-	mended register.Instant // when it was back; 0: it is not, or the fault has ended it
-	// leads: it was leading when it was back, or has led again since, and leads now. It led again
-	// first after regained; 0: it has not.
+	back   register.Instant // when the victim was; 0: it is not, or the fault has ended it
+	// leads: the victim was leading when it was back, or has led again since, and leads now. It led
+	// again first after regained; 0: it has not.
 	leads    bool
 	regained time.Duration
 }
@@ -75,18 +65,14 @@ type blow struct {
 func (j *judge) take(e Entry) {
 	j.settle(e.At)
 	j.advance(e.At)
-	counts := e.At >= j.from
-	if e.Fault.Name != "" {
-		j.by[e.Member] = e.Fault
-	}
 	switch e.Word {
 	case said.Names: // whom others name makes nobody a leader
 	case said.Leads:
 		if !j.dead[e.Member] && !j.stopped[e.Member] {
-			j.lead(e, counts)
+			j.lead(e)
 		}
 	case said.Ceases:
-		j.cease(e, counts)
+		j.cease(e)
 	case Started:
 		delete(j.dead, e.Member)
 	case Killed:
@@ -94,24 +80,18 @@ func (j *judge) take(e Entry) {
 		leads := j.leads[e.Member]
 		delete(j.leads, e.Member)
 		delete(j.hit, e.Member)
-		j.strike(e, leads, counts)
+		j.strike(e, leads)
 	case Stopped:
 		j.stopped[e.Member] = true
-		j.strike(e, j.leads[e.Member], counts)
-	case Cut:
-		j.cut[e.Member] = true
-		j.strike(e, j.leads[e.Member], counts)
+		j.strike(e, j.leads[e.Member])
 	case Continued:
 		delete(j.stopped, e.Member)
-		j.goOn(e)
-	case Mended:
-		delete(j.cut, e.Member)
 		j.goOn(e)
 	}
 }
 
 // strike counts a fault that struck a member, if that led.
-func (j *judge) strike(e Entry, leads, counts bool) {
+func (j *judge) strike(e Entry, leads bool) {
 	if !leads {
 		return
 	}
@@ -120,22 +100,22 @@ func (j *judge) strike(e Entry, leads, counts bool) {
 	}
 	j.hit[e.Member] = j.leads[e.Member]
 	j.struck = j.struck || e.Member == j.last
-	if counts {
+	if e.At >= j.from {
 		j.figures.Strikes++
-	}
-	if counts && j.reached() == 0 {
-		j.blow = blow{at: e.At, fault: j.by[e.Member], victim: e.Member}
+		if j.acting() == 0 {
+			j.blow = blow{at: e.At, victim: e.Member}
+		}
 	}
 	j.adopt()
 }
 
-// goOn: a member that was stopped, or cut off, is back. If it leads still, and nobody has taken
-// over, the fault may come to nothing: that shows in its aftermath.
+// goOn: a member that was stopped is back. If it leads still, and nobody has taken over, the fault
+// may come to nothing: that shows in its aftermath.
 func (j *judge) goOn(e Entry) {
 	switch {
 	case j.blow.at == 0:
 	case e.Member == j.blow.victim:
-		j.blow.mended, j.blow.leads = e.At, j.leads[e.Member]
+		j.blow.back, j.blow.leads = e.At, j.leads[e.Member]
 	case j.leads[e.Member]: // an earlier fault had struck it while two led
 		j.follow(e)
 	}
@@ -144,21 +124,16 @@ func (j *judge) goOn(e Entry) {
 
 // settle: if the aftermath of a fault is over at an instant, the fault has come to nothing.
 func (j *judge) settle(at register.Instant) {
-	if j.blow.leads && at >= j.blow.mended.Add(aftermath) {
+	if j.blow.leads && at >= j.blow.back.Add(aftermath) {
 		j.outlast()
 	}
 }
 
 // outlast: a fault has come to nothing. The member that it struck has outlasted it, or has its lead
-// back.
+// back, or the span has ended before anything came of it.
 func (j *judge) outlast() {
-	end := Outlasted
-	if j.blow.ceased {
-		end = Again
-	}
-	j.interrupted(end)
 	if j.blow.regained > 0 {
-		j.figures.add(j.blow.fault.Name, j.blow.regained)
+		j.figures.Failovers = append(j.figures.Failovers, j.blow.regained)
 	} else {
 		j.figures.Unanswered++
 	}
@@ -166,105 +141,68 @@ func (j *judge) outlast() {
 	j.struck, j.blow = false, blow{}
 }
 
-// interrupted: it is known what has come of the last fault.
-func (j *judge) interrupted(end End) {
-	if j.blow.fault.Lasts > 0 {
-		j.figures.Interruptions = append(j.figures.Interruptions, Interruption{j.blow.fault.Lasts, end})
-	}
-}
-
-func (j *judge) cease(e Entry, counts bool) {
+func (j *judge) cease(e Entry) {
 	if !j.leads[e.Member] {
 		return
 	}
-	if counts && !j.hit[e.Member] {
+	if e.At >= j.from && !j.hit[e.Member] {
 		j.figures.Lapses++
 	}
 	delete(j.leads, e.Member)
 	delete(j.hit, e.Member)
 	if e.Member == j.blow.victim { // the fault goes on without it
-		j.blow.ceased, j.blow.leads = true, false
+		j.blow.leads = false
 	}
 	j.adopt()
 }
 
-// adopt: where two members led, and others reach only one of them now, that one is the leader from
-// now on, though it was not the last to begin: a fault that strikes it causes a change, and another
-// one does not.
+// adopt: where two members led, and only one of them acts now, that one is the leader from now on,
+// though it was not the last to begin: a fault that strikes it causes a change, and another one
+// does not.
 func (j *judge) adopt() {
-	if j.reached() != 1 {
+	if j.acting() != 1 {
 		return
 	}
 	for member := range j.leads {
-		if !j.stopped[member] && !j.cut[member] && member != j.last {
+		if !j.stopped[member] && member != j.last {
 			j.last, j.struck = member, false
 			delete(j.hit, member)
 		}
 	}
 }
 
-func (j *judge) lead(e Entry, counts bool) {
-	if j.cut[e.Member] {
-		j.leadUnreached(e, counts)
-		return
+func (j *judge) lead(e Entry) {
+	if e.At >= j.from && j.last != "" && j.last != e.Member && !j.struck {
+		j.figures.Spurious++
 	}
-	if counts && j.last != "" && j.last != e.Member && !j.struck {
-		j.figures.Spurious = append(j.figures.Spurious, e.At.Sub(j.from))
-	}
-	if j.blow.mended != 0 && e.Member == j.blow.victim && e.At < j.blow.mended.Add(aftermath) {
+	j.leads[e.Member] = true
+	if j.blow.back != 0 && e.Member == j.blow.victim && e.At < j.blow.back.Add(aftermath) {
 		j.regain(e)
 		return
 	}
 	j.follow(e)
-	j.leads[e.Member] = true
 	j.last, j.struck = e.Member, false
 }
 
 // follow: a member leads after the fault, if there was one.
 func (j *judge) follow(e Entry) {
-	if j.blow.at == 0 {
-		return
+	if j.blow.at != 0 {
+		j.figures.Failovers = append(j.figures.Failovers, e.At.Sub(j.blow.at))
+		j.blow = blow{}
 	}
-	j.figures.add(j.blow.fault.Name, e.At.Sub(j.blow.at))
-	end := Another
-	if e.Member == j.blow.victim {
-		end = Again
-	}
-	j.interrupted(end)
-	j.blow = blow{}
 }
 
 // regain: the member that a fault has struck is back, and leads again. Whether that lasts shows in
 // the aftermath, as for one that has never ceased.
 func (j *judge) regain(e Entry) {
-	j.leads[e.Member], j.hit[e.Member] = true, true
+	j.hit[e.Member] = true
 	j.last, j.struck, j.blow.leads = e.Member, true, true
 	if j.blow.regained == 0 {
 		j.blow.regained = e.At.Sub(j.blow.at)
 	}
 }
 
-// leadUnreached: a member that is cut off leads, or leads again. The fault is not over by that, and
-// nobody has taken over. If the cut has found it between two permissions, it has struck it now.
-func (j *judge) leadUnreached(e Entry, counts bool) {
-	j.leads[e.Member] = true
-	if e.Member == j.last && !j.struck {
-		j.strike(e, true, counts)
-	}
-	j.hit[e.Member] = true
-}
-
-// reached is how many lead whom others reach.
-func (j *judge) reached() (n int) {
-	for member := range j.leads {
-		if !j.stopped[member] && !j.cut[member] {
-			n++
-		}
-	}
-	return n
-}
-
-// acting is how many may act as the leader.
+// acting is how many may act as the leader. One that is stopped leads, and does nothing.
 func (j *judge) acting() (n int) {
 	for member := range j.leads {
 		if !j.stopped[member] {
@@ -276,24 +214,18 @@ func (j *judge) acting() (n int) {
 
 // advance counts the time until an instant, in which nothing has changed.
 func (j *judge) advance(to register.Instant) {
-	since, passed := j.at, to.Sub(j.at)
+	passed := to.Sub(j.at)
 	if passed <= 0 {
 		return
 	}
 	j.at = to
-	if j.acting() > 1 {
+	switch acting := j.acting(); {
+	case acting > 1:
 		j.figures.Two += passed
-	}
-	if j.reached() > 0 {
-		return
-	}
-	j.figures.Leaderless += passed
-	if j.blow.at == 0 {
-		j.figures.Unprovoked += passed
-	}
-	for at := since.Sub(j.from); passed > 0; {
-		part := min(passed, time.Minute-at%time.Minute)
-		j.figures.Minutes[at/time.Minute] += part
-		at, passed = at+part, passed-part
+	case acting == 0:
+		j.figures.Leaderless += passed
+		if j.blow.at == 0 {
+			j.figures.Unprovoked += passed
+		}
 	}
 }

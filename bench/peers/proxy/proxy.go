@@ -1,6 +1,5 @@
-// Package proxy carries TCP connections from an address to another one, over a network that has
-// weather: data is late, stalls as if a segment had been lost, or is held back while the way is
-// cut. It stands for netem where the kernel has none, and needs no rights.
+// Package proxy carries TCP connections from an address to another one, and can be cut. It stands
+// for netem where the kernel has none, and needs no rights.
 //
 // What TCP promises holds: nothing is lost, and nothing overtakes what was sent before it on the
 // same connection. A cut differs from a real one: a new connection is accepted by the proxy, and
@@ -10,36 +9,13 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"sync"
-	"time"
 )
-
-// Weather is what happens to each piece of data, as it is read from its sender.
-type Weather struct {
-	Jitter time.Duration // a piece is late by up to this
-	Stalls float64       // the share of pieces that are late by Stall, too
-	Stall  time.Duration
-}
-
-// delay is by how much the next piece is late.
-func (w Weather) delay() time.Duration {
-	var d time.Duration
-	if w.Jitter > 0 {
-		d = rand.N(w.Jitter)
-	}
-	if w.Stalls > 0 && rand.Float64() < w.Stalls {
-		d += w.Stall
-	}
-	return d
-}
 
 // Proxy is a way from one address to another.
 type Proxy struct {
-	weather  Weather
 	target   string
 	listener net.Listener
 	ctx      context.Context // the life of the proxy's goroutines
@@ -50,22 +26,14 @@ type Proxy struct {
 	open chan struct{} // closed while data passes
 }
 
-// Listen opens a way from an address, which may have port 0, to a target, until the context ends.
-// The caller must Close it.
-func Listen(ctx context.Context, address, target string, w Weather) (*Proxy, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+// Listen opens a way from a port of 127.0.0.1 to a target. The caller must Close it.
+func Listen(target string) (*Proxy, error) {
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("a proxy to %s: %w", target, err)
 	}
-	ctx, end := context.WithCancel(ctx)
-	p := &Proxy{
-		weather:  w,
-		target:   target,
-		listener: listener,
-		ctx:      ctx,
-		end:      end,
-		open:     make(chan struct{}),
-	}
+	p := &Proxy{target: target, listener: listener, open: make(chan struct{})}
+	p.ctx, p.end = context.WithCancel(context.Background())
 	close(p.open)
 	p.running.Go(p.accept)
 	return p, nil
@@ -78,41 +46,26 @@ func (p *Proxy) Address() string { return p.listener.Addr().String() }
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if isClosed(p.open) {
-		p.open = make(chan struct{})
-	}
+	p.open = make(chan struct{})
 }
 
-// Mend lets pass what was held back, and what comes.
+// Mend lets pass what was held back, and what comes. There must have been a Cut before it.
 func (p *Proxy) Mend() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !isClosed(p.open) {
-		close(p.open)
-	}
-}
-
-func isClosed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
+	close(p.open)
 }
 
 // pass waits until data passes. It reports false if the proxy is closed before that.
 func (p *Proxy) pass() bool {
-	for {
-		p.mu.Lock()
-		open := p.open
-		p.mu.Unlock()
-		select {
-		case <-open:
-			return true
-		case <-p.ctx.Done():
-			return false
-		}
+	p.mu.Lock()
+	open := p.open
+	p.mu.Unlock()
+	select {
+	case <-open:
+		return true
+	case <-p.ctx.Done():
+		return false
 	}
 }
 
@@ -124,15 +77,10 @@ func (p *Proxy) Close() {
 }
 
 func (p *Proxy) accept() {
-	for {
-		from, err := p.listener.Accept()
-		if errors.Is(err, net.ErrClosed) {
-			return
+	for p.ctx.Err() == nil {
+		if from, err := p.listener.Accept(); err == nil {
+			p.running.Go(func() { p.carry(from) })
 		}
-		if err != nil {
-			continue // the one who called has gone
-		}
-		p.running.Go(func() { p.carry(from) })
 	}
 }
 
@@ -144,7 +92,9 @@ func (p *Proxy) carry(from net.Conn) {
 	}
 	to, err := new(net.Dialer).DialContext(p.ctx, "tcp", p.target)
 	if err != nil {
-		refuse(from)
+		if t, ok := from.(*net.TCPConn); ok {
+			_ = t.SetLinger(0) // the caller's kernel sees a reset, as if nobody listened
+		}
 		return
 	}
 	defer to.Close()
@@ -156,10 +106,25 @@ func (p *Proxy) carry(from net.Conn) {
 	both.Wait()
 }
 
-// refuse has the caller's kernel see a reset, as if nobody listened.
-func refuse(c net.Conn) {
-	if t, ok := c.(*net.TCPConn); ok {
-		_ = t.SetLinger(0)
+// pump carries data in one direction until its sender ends it or either side breaks.
+func (p *Proxy) pump(from, to net.Conn) {
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if !p.pass() {
+			return
+		}
+		if n > 0 {
+			if _, err := to.Write(buffer[:n]); err != nil {
+				from.Close()
+				return
+			}
+		}
+		if err != nil {
+			if t, ok := to.(*net.TCPConn); ok {
+				_ = t.CloseWrite()
+			}
+			return
+		}
 	}
-	_ = c.Close()
 }

@@ -8,15 +8,12 @@ import (
 	"net"
 	"os"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/podesta-dev/podesta/bench/peers/proxy/echo"
 )
 
-func listen(t *testing.T, target string, w Weather) *Proxy {
+func listen(t *testing.T, target string) *Proxy {
 	t.Helper()
-	p, err := Listen(t.Context(), "127.0.0.1:0", target, w)
+	p, err := Listen(target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,10 +31,9 @@ func dial(t *testing.T, p *Proxy) *net.TCPConn {
 	return c.(*net.TCPConn)
 }
 
-// In any weather all data arrives, in order, and then its end.
+// All data arrives, in order, and then its end.
 func TestCarriesAllInOrder(t *testing.T) {
-	weather := Weather{Jitter: 2 * time.Millisecond, Stalls: 0.1, Stall: 5 * time.Millisecond}
-	p := listen(t, echo.Start(t), weather)
+	p := listen(t, echo(t))
 	c := dial(t, p)
 	sent := make([]byte, 1<<20)
 	for i := range sent {
@@ -61,7 +57,7 @@ func TestCarriesAllInOrder(t *testing.T) {
 
 // Over a cut nothing passes; what was held back arrives when it is mended.
 func TestCut(t *testing.T) {
-	p := listen(t, echo.Start(t), Weather{})
+	p := listen(t, echo(t))
 	c := dial(t, p)
 	ask := func(text string) error {
 		if _, err := c.Write([]byte(text)); err != nil {
@@ -78,7 +74,6 @@ func TestCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Cut()
-	p.Cut()
 	_ = c.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
 	if err := ask("held"); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("over a cut: %v, want no answer", err)
@@ -88,7 +83,6 @@ func TestCut(t *testing.T) {
 	if _, err := late.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a new connection over a cut: %v, want no answer", err)
 	}
-	p.Mend()
 	p.Mend()
 	_ = c.SetReadDeadline(time.Time{})
 	held := make([]byte, len("held"))
@@ -106,7 +100,7 @@ func TestDeadTarget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := listen(t, gone.Addr().String(), Weather{})
+	p := listen(t, gone.Addr().String())
 	c := dial(t, p)
 	other, err := gone.Accept()
 	if err != nil {
@@ -127,40 +121,25 @@ func TestDeadTarget(t *testing.T) {
 	}
 }
 
-// A piece is late by what the weather says.
-func TestWeather(t *testing.T) {
-	const pieces = 10000
-	w := Weather{Jitter: 50 * time.Millisecond, Stalls: 0.01, Stall: 200 * time.Millisecond}
-	stalled := 0
-	for range pieces {
-		d := w.delay()
-		if d < 0 || d >= 250*time.Millisecond || d >= 50*time.Millisecond && d < 200*time.Millisecond {
-			t.Fatalf("late by %v", d)
-		}
-		if d >= 200*time.Millisecond {
-			stalled++
-		}
+// echo is a server that sends back what it gets, until the test ends; it returns its address.
+func echo(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	if stalled < pieces/200 || stalled > pieces/50 {
-		t.Errorf("%d of %d stalled, want about one in a hundred", stalled, pieces)
-	}
-	if d := (Weather{}).delay(); d != 0 {
-		t.Errorf("late by %v in no weather", d)
-	}
-}
-
-// What is late holds up what comes after it, and nothing else.
-func TestDeliversWhenDue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &Proxy{ctx: t.Context(), open: make(chan struct{})}
-		close(p.open)
-		near, far := net.Pipe()
-		defer near.Close()
-		defer far.Close()
-		begun := time.Now()
-		go p.deliver(piece{due: begun.Add(30 * time.Millisecond), data: []byte("x")}, near)
-		if _, err := far.Read(make([]byte, 1)); err != nil || time.Since(begun) != 30*time.Millisecond {
-			t.Errorf("delivered after %v, %v, want 30ms", time.Since(begun), err)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer func() { _ = c.Close() }()
+				_, _ = io.Copy(c, c)
+			}()
 		}
-	})
+	}()
+	return l.Addr().String()
 }
