@@ -7,12 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/spf13/pflag"
-
-	"github.com/podesta-dev/podesta/bench/peers/account"
 )
 
 // failoverOptions are the flags of failover.
@@ -20,39 +15,33 @@ type failoverOptions struct {
 	options
 	faults []string
 	rounds int
-	settle time.Duration
-}
-
-func (o *failoverOptions) flagSet() *pflag.FlagSet {
-	f := o.options.flagSet("failover")
-	f.StringSliceVar(&o.faults, "faults", faultNames(ends), "the ways in which leaders end")
-	f.IntVar(&o.rounds, "rounds", 20, "how often the leader of each system ends in each way")
-	f.DurationVar(&o.settle, "settle", 2*time.Second,
-		"for how long nothing must have changed before a fault")
-	return f
 }
 
 // failovers are those of one system after one kind of fault.
 type failovers struct {
-	System string            `json:"system"`
-	Fault  string            `json:"fault"`
-	Took   account.Durations `json:"took"` // until all survivors named the same new leader
-	None   int               `json:"none"` // without a new leader
+	System string          `json:"system"`
+	Fault  string          `json:"fault"`
+	Took   []time.Duration `json:"took"` // until all survivors named the same new leader
+	None   int             `json:"none"` // without a new leader
 }
 
 // failover has the leaders of all systems end, by turns, and measures how long it takes until all
 // survivors name the same new one.
 func failover(ctx context.Context, args []string) error {
 	var o failoverOptions
-	systems, results, err := o.parse(o.flagSet(), args, known)
+	f := o.flagSet("failover")
+	f.StringSliceVar(&o.faults, "faults", nil, "the ways in which leaders end: SIGKILL, SIGSTOP, "+
+		"SIGTERM, cut (all)")
+	f.IntVar(&o.rounds, "rounds", 20, "how often the leader of each system ends in each way")
+	systems, results, err := o.parse(f, args, known())
 	if err != nil {
 		return err
 	}
-	chosen, err := chooseFaults(o.faults, ends)
+	chosen, err := choose("faults", o.faults, ends, func(f fault) string { return f.name })
 	if err != nil {
 		return err
 	}
-	err = o.run(ctx, systems, func(dir string, servers *servers) error {
+	return o.run(ctx, systems, results, func(dir string, servers *servers) error {
 		for _, ways := range []bool{false, true} {
 			some := slices.DeleteFunc(slices.Clone(chosen), func(f fault) bool { return f.ways != ways })
 			if len(some) == 0 {
@@ -65,14 +54,9 @@ func failover(ctx context.Context, args []string) error {
 			}
 			results.Failovers = append(results.Failovers, all...)
 		}
+		results.failoverTable(os.Stdout)
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	results.failoverTable(os.Stdout)
-	describe(os.Stdout, systems)
-	return o.write(results)
 }
 
 // compare strikes the leaders of all systems by turns, so that whatever else the machine does
@@ -92,31 +76,16 @@ func (o *failoverOptions) compare(
 		}
 	}
 	for round := range o.rounds {
+		fmt.Fprintf(os.Stderr, "%s round %d of %d\n", time.Now().Format(time.TimeOnly), round+1, o.rounds)
 		for i, f := range some {
-			those := all[i*len(teams) : (i+1)*len(teams)]
 			for j, t := range teams {
-				if err := o.try(ctx, t, f, &those[j]); err != nil {
+				if err := o.try(ctx, t, f, &all[i*len(teams)+j]); err != nil {
 					return nil, fmt.Errorf("round %d, %s: %w", round+1, f.name, err)
 				}
 			}
-			progress(round+1, o.rounds, f.name, those)
 		}
 	}
 	return all, nil
-}
-
-// progress tells how long each system took last.
-func progress(round, rounds int, fault string, all []failovers) {
-	var took []string
-	for _, f := range all {
-		last := "none"
-		if len(f.Took) > 0 {
-			last = f.Took[len(f.Took)-1].Round(time.Millisecond).String()
-		}
-		took = append(took, f.System+" "+last)
-	}
-	fmt.Fprintf(os.Stderr, "%s round %d of %d, %s: %s\n", time.Now().Format(time.TimeOnly), round,
-		rounds, fault, strings.Join(took, ", "))
 }
 
 // try strikes the leader of a team that is quiet, waits for the next one, and mends.
@@ -124,7 +93,7 @@ func (o *failoverOptions) try(ctx context.Context, t *team, f fault, all *failov
 	waiting, cancel := context.WithTimeoutCause(ctx, o.patience,
 		errors.New("given up: raise --patience"))
 	defer cancel()
-	leader, err := t.ready(waiting, o.settle)
+	leader, err := t.ready(waiting)
 	if err != nil {
 		return err
 	}
@@ -132,10 +101,7 @@ func (o *failoverOptions) try(ctx context.Context, t *team, f fault, all *failov
 	if err != nil {
 		return err
 	}
-	var over <-chan time.Time
-	if f.lasts {
-		over = time.After(faultLeast)
-	}
+	over := time.After(f.least)
 	waiting, cancel = context.WithTimeout(ctx, o.patience)
 	defer cancel()
 	_, named, err := t.book.Await(waiting, t.survivors(leader), func(l string) bool {
@@ -144,17 +110,16 @@ func (o *failoverOptions) try(ctx context.Context, t *team, f fault, all *failov
 	switch {
 	case err == nil:
 		all.Took = append(all.Took, named.Sub(struck))
+		fmt.Fprintf(os.Stderr, "%s, %s: %v\n", t.system.name, f.name, named.Sub(struck))
 	case ctx.Err() != nil:
 		return ctx.Err()
 	default:
 		all.None++
 		fmt.Fprintf(os.Stderr, "%s, %s: %v\n", t.system.name, f.name, err)
 	}
-	if f.lasts {
-		select {
-		case <-over:
-		case <-ctx.Done():
-		}
+	select {
+	case <-over:
+	case <-ctx.Done():
 	}
 	return f.mend(ctx, t, leader)
 }

@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -24,59 +21,47 @@ const faultLeast, faultMost = 2 * time.Second, 30 * time.Second
 // fault is a way in which a leader ends.
 type fault struct {
 	name   string
-	ways   bool // it needs ways between the members that can be cut
-	lasts  bool // until it is mended; otherwise the leader has ended
+	ways   bool          // it needs ways between the members that can be cut
+	least  time.Duration // for how long it lasts at least, until it is mended; 0: the leader has ended
 	strike func(t *team, leader string) (register.Instant, error)
 	mend   func(ctx context.Context, t *team, leader string) error
 }
 
 // drawn is for how long a fault lasts: each doubling is as likely as the next.
 func (f fault) drawn() time.Duration {
-	if !f.lasts {
+	if f.least == 0 {
 		return 0
 	}
-	return time.Duration(float64(faultLeast) * math.Pow(float64(faultMost)/float64(faultLeast),
+	return time.Duration(float64(f.least) * math.Pow(float64(faultMost)/float64(f.least),
 		rand.Float64()))
 }
 
 // ends are the ways in which a leader ends.
 var ends = []fault{
-	{name: "SIGKILL", strike: strikeBy(syscall.SIGKILL), mend: revive},
-	{name: "SIGSTOP", lasts: true, strike: signalBy(syscall.SIGSTOP, account.Stopped), mend: resume},
-	{name: "SIGTERM", strike: strikeBy(syscall.SIGTERM), mend: revive},
-	{name: "cut", ways: true, lasts: true, strike: cutOff, mend: linkAgain},
+	{name: "SIGKILL", strike: strikeBy(syscall.SIGKILL, account.Killed), mend: revive},
+	{
+		name: "SIGSTOP", least: faultLeast, strike: strikeBy(syscall.SIGSTOP, account.Stopped),
+		mend: resume,
+	},
+	{name: "SIGTERM", strike: strikeBy(syscall.SIGTERM, account.Killed), mend: revive},
+	{name: "cut", ways: true, least: faultLeast, strike: cutOff, mend: linkAgain},
 }
 
-func strikeBy(s syscall.Signal) func(*team, string) (register.Instant, error) {
-	return func(t *team, leader string) (register.Instant, error) { return t.strike(leader, s) }
+func strikeBy(s syscall.Signal, does said.Word) func(*team, string) (register.Instant, error) {
+	return func(t *team, leader string) (register.Instant, error) { return t.signal(leader, s, does) }
 }
 
 // revive starts a leader again that was to end. One that hangs is killed.
 func revive(ctx context.Context, t *team, leader string) error {
-	waiting, cancel := context.WithTimeout(ctx, faultMost)
-	defer cancel()
-	err := t.restart(waiting, leader)
-	if err == nil || ctx.Err() != nil {
-		return err
-	}
-	if _, err := t.signal(leader, syscall.SIGKILL); err != nil {
-		return err
-	}
+	hangs := time.AfterFunc(faultMost, func() {
+		_, _ = t.signal(leader, syscall.SIGKILL, account.Killed)
+	})
+	defer hangs.Stop()
 	return t.restart(ctx, leader)
 }
 
-func signalBy(s syscall.Signal, word said.Word) func(*team, string) (register.Instant, error) {
-	return func(t *team, leader string) (register.Instant, error) {
-		at, err := t.signal(leader, s)
-		if err == nil {
-			t.note(leader, word, at)
-		}
-		return at, err
-	}
-}
-
 func resume(_ context.Context, t *team, leader string) error {
-	_, err := signalBy(syscall.SIGCONT, account.Continued)(t, leader)
+	_, err := t.signal(leader, syscall.SIGCONT, account.Continued)
 	return err
 }
 
@@ -93,25 +78,4 @@ func linkAgain(_ context.Context, t *team, leader string) error {
 		w.Mend()
 	}
 	return nil
-}
-
-func faultNames(of []fault) []string {
-	names := make([]string, len(of))
-	for i, f := range of {
-		names[i] = f.name
-	}
-	return names
-}
-
-// chooseFaults returns those of some faults that --faults names.
-func chooseFaults(names []string, of []fault) (chosen []fault, err error) {
-	for _, name := range names {
-		i := slices.IndexFunc(of, func(f fault) bool { return f.name == name })
-		if i < 0 {
-			return nil, fmt.Errorf("--faults: there is no %q: there are %s", name,
-				strings.Join(faultNames(of), ", "))
-		}
-		chosen = append(chosen, of[i])
-	}
-	return chosen, nil
 }

@@ -13,7 +13,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -35,11 +34,10 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	name := ""
-	if len(args) > 0 {
-		name, args = args[0], args[1:]
+	if len(args) == 0 {
+		args = []string{"--help"}
 	}
-	switch name {
+	switch name, args := args[0], args[1:]; name {
 	case "failover":
 		return failover(ctx, args)
 	case "stress":
@@ -48,10 +46,6 @@ func run(ctx context.Context, args []string) error {
 		return member.Run(ctx, args)
 	case tether:
 		return tethered.Tether(args)
-	case busyLoop:
-		go loop()
-		_, err := io.Copy(io.Discard, os.Stdin)
-		return err
 	}
 	return errors.New("say what to do: failover or stress (each has --help)")
 }

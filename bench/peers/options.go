@@ -42,9 +42,9 @@ func (o *options) flagSet(command string) *pflag.FlagSet {
 		"Podesta's agent (make bin/agent), as `[NAME=]PATH`. Given several times, each build is a system "+
 			"of its own, with its NAME at the end")
 	f.StringSliceVar(&o.systems, "systems", nil, "what to compare, by name, without the NAME of an "+
-		"agent (all that are not optional)")
+		"agent (all)")
 	f.StringVar(&o.json, "json", "", "write the results to this `FILE`, too")
-	f.StringVar(&o.keep, "keep", "", "keep state and logs of the members in this new `DIR`")
+	f.StringVar(&o.keep, "keep", "", "keep state and logs of the members in a new folder of `DIR`")
 	f.DurationVar(&o.patience, "patience", 2*time.Minute, "how long a system may take to agree on a "+
 		"leader, at first and after a fault")
 	return f
@@ -52,7 +52,7 @@ func (o *options) flagSet(command string) *pflag.FlagSet {
 
 // parse reads the flags, and returns the systems to compare and what is known of the results.
 func (o *options) parse(
-	f *pflag.FlagSet, args []string, known func() []system,
+	f *pflag.FlagSet, args []string, known []system,
 ) ([]system, *results, error) {
 	if err := f.Parse(args); err != nil {
 		return nil, nil, err
@@ -60,7 +60,7 @@ func (o *options) parse(
 	if f.NArg() > 0 {
 		return nil, nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	chosen, err := o.choose(known())
+	chosen, err := choose("systems", o.systems, known, func(y system) string { return y.name })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,27 +74,32 @@ func (o *options) parse(
 	return systems, r, err
 }
 
-// choose returns those of the systems that --systems names.
-func (o *options) choose(systems []system) ([]system, error) {
-	names := make([]string, len(systems))
-	var chosen []system
-	for i, s := range systems {
-		names[i] = s.name
-		if slices.Contains(o.systems, s.name) || len(o.systems) == 0 && !s.optional {
-			chosen = append(chosen, s)
-		}
+// choose returns those that a flag names, in its order; all if it names none.
+func choose[T any](
+	flag string, names []string, all []T, name func(T) string,
+) (some []T, err error) {
+	if len(names) == 0 {
+		return all, nil
 	}
-	for _, name := range o.systems {
-		if !slices.Contains(names, name) {
-			return nil, fmt.Errorf("--systems: there is no %q: there are %s", name,
-				strings.Join(names, ", "))
-		}
+	var known []string
+	for _, one := range all {
+		known = append(known, name(one))
 	}
-	return chosen, nil
+	for _, n := range names {
+		i := slices.Index(known, n)
+		if i < 0 {
+			return nil, fmt.Errorf("--%s: there is no %q: there are %s", flag, n,
+				strings.Join(known, ", "))
+		}
+		some = append(some, all[i])
+	}
+	return some, nil
 }
 
 // withAgents has each of Podesta's systems once for each agent, and notes the agents' versions.
-func (o *options) withAgents(systems []system, versions map[string]string) (all []system, err error) {
+func (o *options) withAgents(
+	systems []system, versions map[string]string,
+) (all []system, err error) {
 	for _, s := range systems {
 		if !s.podesta {
 			all = append(all, s)
@@ -123,16 +128,6 @@ func (o *options) withAgents(systems []system, versions map[string]string) (all 
 	return all, nil
 }
 
-// place makes the folder for state and logs; done removes it unless it is to be kept.
-func (o *options) place() (dir string, done func(), err error) {
-	if o.keep != "" {
-		dir, err = filepath.Abs(o.keep)
-		return dir, func() {}, errors.Join(err, os.Mkdir(dir, 0o700))
-	}
-	dir, err = os.MkdirTemp("", "peers-")
-	return dir, func() { _ = os.RemoveAll(dir) }, err
-}
-
 // write writes the results to the file, if there is one.
 func (o *options) write(r *results) error {
 	if o.json == "" {
@@ -147,29 +142,33 @@ func (o *options) write(r *results) error {
 }
 
 func machine() string {
-	release, err := os.ReadFile("/proc/sys/kernel/osrelease")
-	if err != nil {
-		release = []byte("unknown")
-	}
-	return fmt.Sprintf("%d cores, %s/%s, kernel %s, %s", runtime.NumCPU(), runtime.GOOS,
-		runtime.GOARCH, strings.TrimSpace(string(release)), runtime.Version())
+	return fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH,
+		runtime.Version())
 }
 
 // run calls measure with a folder for state and logs, and with the servers that the systems need.
+// Then it says what the systems are, and writes the results.
 func (o *options) run(
-	ctx context.Context, systems []system, measure func(dir string, servers *servers) error,
+	ctx context.Context, systems []system, results *results,
+	measure func(dir string, servers *servers) error,
 ) error {
 	if err := adopt(); err != nil {
 		return err
 	}
-	dir, done, err := o.place()
+	dir, err := os.MkdirTemp(o.keep, "peers-")
 	if err != nil {
 		return err
 	}
-	defer done()
+	if o.keep == "" {
+		defer func() { _ = os.RemoveAll(dir) }()
+	}
 	servers, err := startServers(ctx, dir, systems)
-	if err != nil {
+	if err == nil {
+		err = measure(dir, servers)
+	}
+	if err := errors.Join(err, servers.stop()); err != nil {
 		return err
 	}
-	return errors.Join(measure(dir, servers), servers.stop())
+	describe(os.Stdout, systems)
+	return o.write(results)
 }

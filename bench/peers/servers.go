@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/podesta-dev/podesta/hack/cluster/assets"
@@ -33,32 +31,24 @@ type servers struct {
 	process *exec.Cmd
 }
 
-// startServers starts what these systems need, with their state in a folder.
+// startServers starts what these systems need, with their state in a folder. It returns those that
+// it has started also with an error.
 func startServers(ctx context.Context, dir string, systems []system) (*servers, error) {
-	needs := map[string]bool{}
-	for _, s := range systems {
-		for _, n := range s.needs {
-			needs[n] = true
-		}
-	}
 	all := &servers{}
-	if len(needs) == 0 {
+	needed := func(server string) bool {
+		return slices.ContainsFunc(systems, func(y system) bool { return y.needs == server })
+	}
+	if !needed(apiServer) && !needed(etcdServer) {
 		return all, nil
 	}
 	programs, err := assets.Dir(ctx, assets.Options{Programs: assets.ControlPlane, Log: os.Stderr})
-	if err != nil {
-		return nil, err
-	}
-	if needs[apiServer] {
+	if err == nil && needed(apiServer) {
 		err = all.startAPI(ctx, programs, filepath.Join(dir, "control-plane"))
 	}
-	if err == nil && needs[etcdServer] {
+	if err == nil && needed(etcdServer) {
 		err = all.startEtcd(ctx, programs, filepath.Join(dir, "etcd"))
 	}
-	if err != nil {
-		return nil, errors.Join(err, all.stop())
-	}
-	return all, nil
+	return all, err
 }
 
 func (s *servers) startAPI(ctx context.Context, programs, dir string) (err error) {
@@ -74,28 +64,14 @@ func (s *servers) startAPI(ctx context.Context, programs, dir string) (err error
 	if err != nil {
 		return err
 	}
-	u, err := url.Parse(s.plane.Config.Host)
-	if err != nil {
-		return err
-	}
-	if s.api = u.Host; s.api == "" {
-		s.api = s.plane.Config.Host
-	}
+	s.api = strings.TrimPrefix(s.plane.Config.Host, "https://")
 	s.kubeconfig = filepath.Join(dir, "kubeconfig")
 	return os.WriteFile(s.kubeconfig, s.plane.Kubeconfig, 0o600)
 }
 
 // startEtcd starts one etcd server. Its clients wait until it answers.
 func (s *servers) startEtcd(ctx context.Context, programs, dir string) error {
-	var ports [2]string
-	for i := range ports {
-		l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return err
-		}
-		ports[i] = l.Addr().String()
-		l.Close()
-	}
+	const clients, peers = "127.110.0.1:2379", "http://127.110.0.1:2380"
 	log, err := os.Create(dir + ".log")
 	if err != nil {
 		return err
@@ -104,20 +80,17 @@ func (s *servers) startEtcd(ctx context.Context, programs, dir string) error {
 	// It ends with stop, when the members have ended.
 	//nolint:gosec // this project makes it
 	c := exec.CommandContext(context.WithoutCancel(ctx), filepath.Join(programs, "etcd"), "--data-dir",
-		dir, "--name", "peers", "--listen-client-urls", "http://"+ports[0], "--advertise-client-urls",
-		"http://"+ports[0], "--listen-peer-urls", "http://"+ports[1], "--initial-advertise-peer-urls",
-		"http://"+ports[1], "--initial-cluster", "peers=http://"+ports[1])
+		dir, "--name", "peers", "--listen-client-urls", "http://"+clients, "--advertise-client-urls",
+		"http://"+clients, "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers,
+		"--initial-cluster", "peers="+peers)
 	c.Stdout, c.Stderr = log, log
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := c.Start(); err != nil {
-		return fmt.Errorf("etcd: %w", err)
-	}
-	s.etcd, s.process = ports[0], c
-	return nil
+	s.etcd, s.process = clients, c
+	return c.Start()
 }
 
 func (s *servers) stop() error {
-	if s.process != nil {
+	if s.process != nil && s.process.Process != nil {
 		_ = s.process.Process.Kill()
 		_ = s.process.Wait() // it was killed
 	}

@@ -14,12 +14,11 @@ import (
 
 // system is something that elects leaders.
 type system struct {
-	name     string
-	meaning  string   // what a reader needs to know
-	optional bool     // measured only if asked for
-	podesta  bool     // it runs an agent
-	agent    string   // its path
-	needs    []string // servers beside the members: apiServer, etcdServer
+	name    string
+	meaning string // what a reader needs to know
+	podesta bool   // it runs an agent
+	agent   string // its path
+	needs   string // a server beside the members: apiServer, etcdServer
 	// plan prepares what the members need, and returns the arguments of `peers member` for each.
 	plan func(ctx context.Context, s *site, agent string) (map[string][]string, error)
 }
@@ -29,31 +28,18 @@ const (
 	heartbeat    = 100 * time.Millisecond
 	detection    = 500 * time.Millisecond
 	longestLease = time.Second
-	stable       = 5 * time.Second
 )
 
+// podestaClassic is a Classic group.
 func podestaClassic() system {
 	y := podesta("podesta-classic", roster.Roster{Safety: roster.Classic, LeaseMinimum: longestLease})
-	y.meaning = "a Classic group, Bully"
-	return y
-}
-
-// podestaDefaults is a Guarded group with all defaults: its leader changes by preemption, too.
-func podestaDefaults() system {
-	y := podesta("podesta-defaults", roster.Roster{
-		Safety:       roster.Guarded,
-		LeaseMinimum: heartbeat,
-		Preemption:   roster.Delayed,
-		Stable:       stable,
-	})
-	y.meaning = "a Guarded group with all defaults, Bully: a lease of 100ms to 1s, preemption Delayed"
-	y.optional = true
+	y.meaning = "a Classic group, Bully: a member that comes back takes the lead again, if it had it"
 	return y
 }
 
 // podestaGuarded is a Guarded group whose lease is at least so long.
 func podestaGuarded(shortest time.Duration) system {
-	y := podesta("podesta-"+short(shortest), roster.Roster{
+	y := podesta("podesta-"+shortest.String(), roster.Roster{
 		Safety:       roster.Guarded,
 		LeaseMinimum: shortest,
 		Preemption:   roster.Never, // the next fault strikes whoever leads then
@@ -61,14 +47,6 @@ func podestaGuarded(shortest time.Duration) system {
 	y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v to %v; preemption is Never "+
 		"(default: Delayed), so that a leader changes by faults alone", shortest, longestLease)
 	return y
-}
-
-// short writes a duration for a name.
-func short(d time.Duration) string {
-	if d%time.Second == 0 {
-		return fmt.Sprintf("%ds", d/time.Second)
-	}
-	return fmt.Sprintf("%dms", d.Milliseconds())
 }
 
 // podesta is a group of Bully, with the timing of the defaults and what the roster says.
@@ -137,7 +115,7 @@ func raftWith(timeout time.Duration) system {
 	name, meaning := "raft", "hashicorp/raft with its defaults: HeartbeatTimeout and "+
 		"ElectionTimeout 1 s, LeaderLeaseTimeout 0.5 s"
 	if timeout > 0 {
-		name = "raft-" + short(timeout)
+		name = "raft-" + timeout.String()
 		meaning = fmt.Sprintf("hashicorp/raft with all three at %v", timeout)
 	}
 	return system{
@@ -153,20 +131,13 @@ func raftWith(timeout time.Duration) system {
 				if err := os.Mkdir(s.path(name), 0o700); err != nil {
 					return nil, err
 				}
-				args := []string{"raft", "--id", name, "--dir", s.path(name), "--listen",
-					s.address(name, linkPort),
-					"--members", strings.Join(known, ","), "--timeout", timeout.String()}
 				var ways []string
 				for _, other := range s.names {
-					if way := s.way(name, other, s.address(other, linkPort)); other != name &&
-						way != s.address(other, linkPort) {
-						ways = append(ways, other+"="+way)
-					}
+					ways = append(ways, other+"="+s.way(name, other, s.address(other, linkPort)))
 				}
-				if len(ways) > 0 {
-					args = append(args, "--ways", strings.Join(ways, ","))
-				}
-				members[name] = args
+				members[name] = []string{"raft", "--id", name, "--dir", s.path(name), "--listen",
+					s.address(name, linkPort), "--members", strings.Join(known, ","), "--ways",
+					strings.Join(ways, ","), "--timeout", timeout.String()}
 			}
 			return members, nil
 		},
@@ -180,7 +151,7 @@ func clientGo(lease, renew, retry time.Duration, release bool) system {
 	meaning := fmt.Sprintf("client-go's Lease: LeaseDuration %v, RenewDeadline %v, RetryPeriod %v; "+
 		"ReleaseOnCancel is ", lease, renew, retry)
 	if release {
-		name += "-" + short(lease)
+		name += "-" + lease.String()
 		meaning += "on, for SIGTERM"
 	} else {
 		meaning += "off: its defaults"
@@ -188,7 +159,7 @@ func clientGo(lease, renew, retry time.Duration, release bool) system {
 	return system{
 		name:    name,
 		meaning: meaning,
-		needs:   []string{apiServer},
+		needs:   apiServer,
 		plan: func(_ context.Context, s *site, _ string) (map[string][]string, error) {
 			members := map[string][]string{}
 			for _, name := range s.names {
@@ -206,29 +177,25 @@ func clientGo(lease, renew, retry time.Duration, release bool) system {
 // known are all systems: client-go with its defaults, with its default durations and a leader that
 // gives the Lease back, and as fast as it can be.
 func known() []system {
-	minute := etcdWith(time.Minute)
-	minute.optional = true
 	return []system{
 		podestaClassic(),
 		podestaGuarded(heartbeat),
 		podestaGuarded(longestLease),
-		podestaDefaults(),
 		raftWith(0),
 		raftWith(200 * time.Millisecond),
 		clientGo(15*time.Second, 10*time.Second, 2*time.Second, false),
 		clientGo(15*time.Second, 10*time.Second, 2*time.Second, true),
 		clientGo(time.Second, 500*time.Millisecond, 200*time.Millisecond, true),
 		etcdWith(2 * time.Second),
-		minute,
 	}
 }
 
 // etcdWith is etcd's concurrency.Election with this TTL.
 func etcdWith(ttl time.Duration) system {
 	return system{
-		name:    "etcd-" + short(ttl),
+		name:    "etcd-" + ttl.String(),
 		meaning: fmt.Sprintf("etcd's concurrency.Election with a TTL of %v, one server", ttl),
-		needs:   []string{etcdServer},
+		needs:   etcdServer,
 		plan: func(_ context.Context, s *site, _ string) (map[string][]string, error) {
 			members := map[string][]string{}
 			for _, name := range s.names {

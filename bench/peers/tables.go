@@ -6,19 +6,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/podesta-dev/podesta/bench/peers/account"
+	"github.com/podesta-dev/podesta/test/quantile"
 )
 
 func (r *results) failoverTable(w io.Writer) {
 	row(w, "fault", "system", "N", "median", "p90", "p99", "worst", "no new leader")
 	fmt.Fprintln(w, strings.Repeat("|---", 8)+"|")
 	for _, f := range r.Failovers {
-		none := ""
-		if f.None > 0 {
-			none = fmt.Sprint(f.None)
-		}
-		row(w, f.Fault, f.System, fmt.Sprint(len(f.Took)), quantile(f.Took, 0.5),
-			quantile(f.Took, 0.9), quantile(f.Took, 0.99), quantile(f.Took, 1), none)
+		row(w, f.Fault, f.System, fmt.Sprint(len(f.Took)), share(f.Took, 0.5),
+			share(f.Took, 0.9), share(f.Took, 0.99), share(f.Took, 1), fmt.Sprint(f.None))
 	}
 }
 
@@ -28,20 +24,14 @@ func (r *results) stressTable(w io.Writer) {
 		"p99", "max")
 	fmt.Fprintln(w, strings.Repeat("|---", 12)+"|")
 	for _, s := range r.Stress {
-		lapses, two, most := fmt.Sprint(s.Lapses), "never", quantile(s.Failovers, 1)
-		if s.Crashes > 0 {
-			lapses += fmt.Sprintf("; %d members crashed", s.Crashes)
-		}
-		if s.Two > 0 {
-			two = inMilliseconds(s.Two)
-		}
+		most := share(s.Failovers, 1)
 		if s.Unanswered > 0 {
 			most += fmt.Sprintf("; %d without", s.Unanswered)
 		}
-		row(w, s.System, s.Span.Round(time.Second).String(), fmt.Sprint(s.Spurious), lapses,
+		row(w, s.System, s.Span.Round(time.Second).String(), fmt.Sprint(s.Spurious), fmt.Sprint(s.Lapses),
 			percent(s.Leaderless.Seconds()/s.Span.Seconds()),
-			percent(s.Unprovoked.Seconds()/s.Span.Seconds()), two, percent(s.CPU),
-			fmt.Sprint(s.Strikes), quantile(s.Failovers, 0.5), quantile(s.Failovers, 0.99), most)
+			percent(s.Unprovoked.Seconds()/s.Span.Seconds()), inMilliseconds(s.Two), percent(s.CPU),
+			fmt.Sprint(s.Strikes), share(s.Failovers, 0.5), share(s.Failovers, 0.99), most)
 	}
 }
 
@@ -55,14 +45,14 @@ func describe(w io.Writer, systems []system) {
 
 func row(w io.Writer, cells ...string) { fmt.Fprintln(w, "| "+strings.Join(cells, " | ")+" |") }
 
-func percent(share float64) string { return fmt.Sprintf("%.2f %%", 100*share) }
+func percent(part float64) string { return fmt.Sprintf("%.2f %%", 100*part) }
 
-// quantile is one of what was measured; without any it is empty.
-func quantile(d account.Durations, q float64) string {
-	if len(d) == 0 {
+// share is a quantile of what was measured; without any it is empty.
+func share(of []time.Duration, q float64) string {
+	if len(of) == 0 {
 		return ""
 	}
-	return inMilliseconds(d.Quantile(q))
+	return inMilliseconds(quantile.Of(of, q))
 }
 
 // inMilliseconds writes a duration, in seconds if it is long.

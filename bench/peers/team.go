@@ -19,8 +19,8 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// size is how many members a team has.
-const size = 5
+// settled is for how long nothing must have changed before a fault.
+const settled = 2 * time.Second
 
 // team is the members of one system, as processes.
 type team struct {
@@ -34,7 +34,6 @@ type team struct {
 	mu        sync.Mutex
 	processes map[string]*process
 	closing   bool
-	crashes   int           // of members that nobody killed
 	used      time.Duration // CPU time of the processes that have ended
 	tending   sync.WaitGroup
 }
@@ -50,6 +49,7 @@ func startTeams(
 		t, err := newTeam(ctx, &site{
 			dir:     filepath.Join(dir, y.name),
 			index:   i,
+			names:   []string{"p1", "p2", "p3", "p4", "p5"},
 			servers: servers,
 			proxied: proxied,
 		}, y)
@@ -65,9 +65,6 @@ func startTeams(
 func newTeam(ctx context.Context, s *site, y system) (_ *team, err error) {
 	if err := os.Mkdir(s.dir, 0o700); err != nil {
 		return nil, err
-	}
-	for i := range size {
-		s.names = append(s.names, fmt.Sprintf("p%d", i+1))
 	}
 	t := &team{
 		site:      s,
@@ -94,11 +91,9 @@ func newTeam(ctx context.Context, s *site, y system) (_ *team, err error) {
 		t.commands[name] = append([]string{self, "member"}, args...)
 	}
 	for _, name := range s.names {
-		if err := t.start(name); err != nil {
-			return nil, fmt.Errorf("%s, %s: %w", y.name, name, err)
-		}
+		err = errors.Join(err, t.start(name))
 	}
-	return t, nil
+	return t, err
 }
 
 // start starts a member, and starts it again if it ends by itself.
@@ -139,40 +134,31 @@ func (t *team) tend(name string, p *process) {
 	t.mu.Lock()
 	t.used += p.used
 	left := !p.struck && !t.closing
-	if left && p.failed {
-		t.crashes++
-	}
 	t.mu.Unlock()
 	if !left {
 		return
 	}
 	t.note(name, said.Ceases, register.Now())
-	if !p.failed { // as a program does that has lost its Lease
-		t.again(name)
-		return
+	if p.failed { // otherwise it is a program that has lost its Lease
+		fmt.Fprintf(os.Stderr, "%s: %s has crashed; its log: %s\n", t.system.name, name,
+			t.path(name+".log"))
+		<-time.After(time.Second)
 	}
-	fmt.Fprintf(os.Stderr, "\n%s: %s has ended by itself, and is started again; its log: %s\n",
-		t.system.name, name, t.path(name+".log"))
-	time.AfterFunc(time.Second, func() { t.again(name) })
-}
-
-// again starts a member that has ended.
-func (t *team) again(name string) {
 	if err := t.start(name); err != nil {
 		fmt.Fprintf(os.Stderr, "%s, %s: %v\n", t.system.name, name, err)
 	}
 }
 
-// strike sends a signal that ends a member, notes it, and returns the instant.
-func (t *team) strike(name string, signal syscall.Signal) (register.Instant, error) {
+// signal sends a signal to a member, notes what that does to it, and returns the instant.
+func (t *team) signal(name string, s syscall.Signal, does said.Word) (register.Instant, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p, at := t.processes[name], register.Now()
-	if err := p.signal(signal); err != nil {
+	if err := p.signal(s); err != nil {
 		return 0, err
 	}
-	p.struck = true
-	t.note(name, account.Killed, at)
+	p.struck = p.struck || does == account.Killed
+	t.note(name, does, at)
 	return at, nil
 }
 
@@ -189,17 +175,9 @@ func (t *team) restart(ctx context.Context, name string) error {
 	}
 }
 
-// signal sends a signal that does not end a member.
-func (t *team) signal(name string, signal syscall.Signal) (register.Instant, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	at := register.Now()
-	return at, t.processes[name].signal(signal)
-}
-
 // ready waits until all name the same member, that one leads, and nothing has changed for a while.
 // It returns that member.
-func (t *team) ready(ctx context.Context, while time.Duration) (leader string, err error) {
+func (t *team) ready(ctx context.Context) (leader string, err error) {
 	for {
 		leader, _, err := t.book.Await(ctx, t.names, func(l string) bool {
 			leads, ok := t.book.Leader()
@@ -210,7 +188,7 @@ func (t *team) ready(ctx context.Context, while time.Duration) (leader string, e
 		}
 		select {
 		case <-t.book.Changed():
-		case <-time.After(while):
+		case <-time.After(settled):
 			if now, ok := t.book.Leader(); ok && now == leader {
 				return leader, nil
 			}
@@ -225,8 +203,8 @@ func (t *team) survivors(of string) []string {
 	return slices.DeleteFunc(slices.Clone(t.names), func(n string) bool { return n == of })
 }
 
-// close kills all members, waits for their end, and leaves what was said and done beside their logs,
-// for whoever looks into a change of leader.
+// close kills all members and waits for their end. It leaves what was said and done beside their
+// logs, for whoever looks into a change of leader.
 func (t *team) close() {
 	t.mu.Lock()
 	t.closing = true

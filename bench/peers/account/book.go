@@ -3,6 +3,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -142,14 +143,7 @@ func (b *Book) describe(members []string) string {
 	defer b.mu.Unlock()
 	all := make([]string, 0, len(members))
 	for _, m := range members {
-		text := m + " names " + b.names[m].Name
-		if b.names[m].Name == "" {
-			text = m + " names nobody"
-		}
-		if b.leads[m] {
-			text += " and leads"
-		}
-		all = append(all, text)
+		all = append(all, m+" names "+cmp.Or(b.names[m].Name, "nobody"))
 	}
 	return strings.Join(all, ", ")
 }

@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -18,34 +16,26 @@ import (
 	"github.com/podesta-dev/podesta/bench/peers/said"
 )
 
-// kind is a system, by the name that its members are started with.
-type kind struct {
-	name string
-	run  func(ctx context.Context, args []string, say *said.Speaker) error
-}
-
-var kinds = [...]kind{
-	{"podesta", podesta},
-	{"raft", raftMember},
-	{"client-go", clientGo},
-	{"etcd", etcd},
-}
-
 // Run runs a member until the context ends, which is at SIGTERM, or until its standard input ends:
 // with the program that has started it, which holds the other end, and whatever kills that.
 func Run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return errors.New("say which member to run")
 	}
-	i := slices.IndexFunc(kinds[:], func(k kind) bool { return k.name == args[0] })
-	if i < 0 {
+	run, ok := map[string]func(context.Context, []string, *said.Speaker) error{
+		"podesta":   podesta,
+		"raft":      raftMember,
+		"client-go": clientGo,
+		"etcd":      etcd,
+	}[args[0]]
+	if !ok {
 		return fmt.Errorf("no member is named %q", args[0])
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		os.Exit(1)
 	}()
-	return kinds[i].run(ctx, args[1:], said.NewSpeaker(os.Stdout))
+	return run(ctx, args[1:], said.NewSpeaker(os.Stdout))
 }
 
 // flags are those of every member.
@@ -53,19 +43,6 @@ func flags(system string, id *string) *pflag.FlagSet {
 	f := pflag.NewFlagSet("peers member "+system, pflag.ContinueOnError)
 	f.StringVar(id, "id", "", "the member's name")
 	return f
-}
-
-// addresses reads NAME=ADDRESS of each member.
-func addresses(all []string) (map[string]string, error) {
-	read := map[string]string{}
-	for _, one := range all {
-		name, address, ok := strings.Cut(one, "=")
-		if !ok || name == "" || address == "" {
-			return nil, fmt.Errorf("%q: want NAME=ADDRESS", one)
-		}
-		read[name] = address
-	}
-	return read, nil
 }
 
 // pause waits a little before another attempt.

@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -25,31 +26,20 @@ func raftMember(ctx context.Context, args []string, say *said.Speaker) error {
 	f := flags("raft", &id)
 	dir := f.String("dir", "", "where its log is")
 	listen := f.String("listen", "", "its address")
-	members := f.StringSlice("members", nil, "NAME=ADDRESS of each member, as all know them")
-	ways := f.StringSlice("ways", nil, "NAME=ADDRESS at which this member reaches the others, if "+
-		"that is another one")
+	members := f.StringToString("members", nil, "NAME=ADDRESS of each member, as all know them")
+	ways := f.StringToString("ways", nil, "NAME=ADDRESS at which this member reaches each")
 	timeout := f.Duration("timeout", 0, "HeartbeatTimeout, ElectionTimeout and LeaderLeaseTimeout; "+
 		"0: the defaults")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	config := raftConfig(id, *timeout)
-	known, err := addresses(*members)
-	if err != nil {
-		return err
-	}
-	reach, err := addresses(*ways)
-	if err != nil {
-		return err
-	}
 	// as in raft's examples
 	network := &raft.NetworkTransportConfig{
-		Logger:  config.Logger,
-		MaxPool: 3,
-		Timeout: 10 * time.Second,
-	}
-	if len(reach) > 0 {
-		network.ServerAddressProvider = book(reach)
+		Logger:                config.Logger,
+		MaxPool:               3,
+		Timeout:               10 * time.Second,
+		ServerAddressProvider: book(*ways),
 	}
 	transport, err := raft.NewTCPTransportWithConfig(*listen, nil, network)
 	if err != nil {
@@ -59,15 +49,9 @@ func raftMember(ctx context.Context, args []string, say *said.Speaker) error {
 	if err != nil {
 		return err
 	}
-	first, err := raft.HasExistingState(store, store, snapshots)
-	if err != nil {
+	if err := raft.BootstrapCluster(config, store, store, snapshots, transport,
+		servers(*members)); err != nil && !errors.Is(err, raft.ErrCantBootstrap) { // it has begun before
 		return err
-	}
-	if !first {
-		if err := raft.BootstrapCluster(config, store, store, snapshots, transport,
-			servers(known)); err != nil {
-			return err
-		}
 	}
 	leads := make(chan bool, 100) // raft waits for a reader that is late
 	config.NotifyCh = leads

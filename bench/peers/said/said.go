@@ -51,16 +51,11 @@ func Parse(text string) (Line, error) {
 	if err != nil || at <= 0 {
 		return Line{}, fmt.Errorf("%q: %w", text, errLine)
 	}
-	l := Line{At: register.Instant(at), Word: Word(fields[1])}
-	switch {
-	case l.Word == Names && len(fields) == 3:
-		l.Name = fields[2]
-	case l.Word == Names && len(fields) == 2:
-	case (l.Word == Leads || l.Word == Ceases) && len(fields) == 2:
-	default:
-		return Line{}, fmt.Errorf("%q: %w", text, errLine)
+	l := Line{At: register.Instant(at), Word: Word(fields[1]), Name: strings.Join(fields[2:], " ")}
+	if l.Word == Names && len(fields) <= 3 || (l.Word == Leads || l.Word == Ceases) && len(fields) == 2 {
+		return l, nil
 	}
-	return l, nil
+	return Line{}, fmt.Errorf("%q: %w", text, errLine)
 }
 
 // String is the line as Parse reads it.
