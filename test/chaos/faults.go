@@ -39,7 +39,7 @@ type faultKind struct {
 	needs backend.Capability
 }
 
-// The faults of docs/evidence/chaos.md; names are what the table shows.
+// The faults, by the names that the table shows.
 const (
 	killAgent      = "kill agent"
 	killApp        = "kill app"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/test/chaos/report"
+	"github.com/podesta-dev/podesta/test/register"
 	"github.com/podesta-dev/podesta/test/register/history"
 )
 
@@ -117,25 +118,15 @@ func times(t history.Times) string {
 		t.Longest.Seconds())
 }
 
-// sum prints what was done in all.
-func (t *table) sum(r report.Run) {
-	count, faults := map[report.Class]int{}, map[string]int{}
-	for _, s := range r.Strikes {
-		count[s.Class]++
-		faults[s.Fault]++
-	}
-	t.say("\n%d rounds, %d strikes in %.0f s: %d kills, %d cuts, %d pauses, %d leaves, %d edits, %d "+
-		"outages, %d of CPU, %d of the CA; %d problems",
-		r.Rounds, len(r.Strikes), r.Seconds, count[report.Kill], count[report.Cut], count[report.Pause],
-		count[report.Leave], count[report.Edit], count[report.Outage], count[report.Starve],
-		count[report.Renewal], len(r.Problems))
-	var each []string
-	for _, fault := range slices.Sorted(maps.Keys(faults)) {
-		each = append(each, fmt.Sprintf("%d × %s", faults[fault], fault))
-	}
-	t.say("strikes: %s", list(each))
+// sum prints what was done in all, and what came of it.
+func (t *table) sum(r report.Run, begun register.Instant) {
+	t.say("\n%d rounds, %d strikes in %.0f s; %d problems\n", r.Rounds, len(r.Strikes), r.Seconds,
+		len(r.Problems))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	writeOutcomes(t.out, outcomes(r, begun))
 	if len(r.LeftOut) > 0 {
-		t.say("left out, for the backend cannot do it: %s", list(r.LeftOut))
+		fmt.Fprintf(t.out, "\nleft out, for the backend cannot do it: %s\n", list(r.LeftOut))
 	}
 }
 

@@ -51,7 +51,7 @@ func impossible(s report.Strike) string {
 
 // verdict prints the sum, and returns what must not be as an error.
 func (r *runner) verdict() error {
-	r.table.sum(r.report)
+	r.table.sum(r.report, r.begun)
 	var errs []error
 	for _, p := range r.report.Problems {
 		errs = append(errs, errors.New(p))

@@ -1,5 +1,4 @@
-// Package report is what a chaos run did and what came of it: the JSON file that a run leaves, and
-// that the page is made from.
+// Package report is what a chaos run did and what came of it: the JSON file that a run leaves.
 package report
 
 import (
