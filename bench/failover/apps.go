@@ -21,7 +21,7 @@ type apps struct {
 	// by process: since when it may act, as its app heard it; absent: it may not
 	since   map[string]time.Time
 	changed chan struct{}
-	ends    map[string]func()
+	ends    []func()
 }
 
 func newApps(guarded bool) *apps {
@@ -30,21 +30,18 @@ func newApps(guarded bool) *apps {
 		http:    &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		since:   map[string]time.Time{},
 		changed: make(chan struct{}),
-		ends:    map[string]func(){},
 	}
 }
 
 // retry is how long an app waits before it tries again to reach an agent that is not there.
 const retry = 20 * time.Millisecond
 
-// start starts the app of a process whose app API is at the given address. It runs until end, or
-// until ctx ends.
+// start starts the app of a process whose app API is at the given address. It runs until
+// close, or until ctx ends.
 func (a *apps) start(ctx context.Context, process, address string) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	a.mu.Lock()
-	a.ends[process] = func() { cancel(); <-done }
-	a.mu.Unlock()
+	a.ends = append(a.ends, func() { cancel(); <-done })
 	client := &agent.Client{URL: "http://" + address, HTTP: a.http}
 	go func() {
 		defer close(done)
@@ -111,50 +108,8 @@ func (a *apps) await(ctx context.Context, process string) (time.Time, error) {
 	}
 }
 
-// next returns the first process whose app has heard since an instant that it may act, and when,
-// once there is one. One that could act before does not count.
-func (a *apps) next(
-	ctx context.Context, after time.Time,
-) (process string, at time.Time, err error) {
-	for {
-		a.mu.Lock()
-		for p, since := range a.since {
-			if since.After(after) && (process == "" || since.Before(at)) {
-				process, at = p, since
-			}
-		}
-		changed := a.changed
-		a.mu.Unlock()
-		if process != "" {
-			return process, at, nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return "", time.Time{}, fmt.Errorf("no app is told that it may act: %w", context.Cause(ctx))
-		}
-	}
-}
-
-// end is the death of an app: its session closes.
-func (a *apps) end(process string) {
-	a.mu.Lock()
-	end := a.ends[process]
-	delete(a.ends, process)
-	a.mu.Unlock()
-	if end != nil {
-		end()
-	}
-}
-
 func (a *apps) close() {
-	a.mu.Lock()
-	processes := make([]string, 0, len(a.ends))
-	for p := range a.ends {
-		processes = append(processes, p)
-	}
-	a.mu.Unlock()
-	for _, p := range processes {
-		a.end(p)
+	for _, end := range a.ends {
+		end()
 	}
 }

@@ -19,7 +19,9 @@ import (
 
 // plan says what group to make.
 type plan struct {
-	binary, algorithm, safety string
+	agent, binary             string // its name, and path
+	network                   string // of its loopback addresses, with a dot at the end
+	algorithm, safety         string
 	size                      int
 	heartbeat, lease, timeout time.Duration
 	shortest                  time.Duration // lease
@@ -58,11 +60,7 @@ func (p plan) roster() roster.Roster {
 
 // host is the loopback address of a process.
 func (p plan) host(name string) string {
-	network := "127.71.0."
-	if p.safety == roster.Guarded {
-		network = "127.72.0."
-	}
-	return network + strings.TrimPrefix(name, "p")
+	return p.network + strings.TrimPrefix(name, "p")
 }
 
 // group is a group of agents that run as processes on loopback addresses of their own, each with an
@@ -163,14 +161,6 @@ func (g *group) start(ctx context.Context, name string) error {
 	}
 	g.running[name] = c
 	g.observer.Watch(name, g.app(name))
-	return nil
-}
-
-// signal sends a signal to an agent.
-func (g *group) signal(name string, s syscall.Signal) error {
-	if err := g.running[name].Process.Signal(s); err != nil {
-		return fmt.Errorf("%v of %s: %w", s, name, err)
-	}
 	return nil
 }
 

@@ -3,70 +3,102 @@ package main
 import (
 	"context"
 	"fmt"
-	"maps"
-	"runtime"
+	"os"
 	"slices"
+	"syscall"
 	"time"
 
-	"github.com/spf13/pflag"
-
-	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/roster"
-	"github.com/podesta-dev/podesta/test/quantile"
+	"github.com/podesta-dev/podesta/test/observer"
 )
 
-func killsFlags(f *pflag.FlagSet, o *options) {
-	o.algorithms, o.sizes = election.Algorithms(), []int{5, 20}
-	f.IntVar(&o.rounds, "kills", 50, "how often the coordinator is killed, per algorithm and size")
-	f.DurationVar(&o.span, "idle", 10*time.Second, "how long a quiet group is watched for its CPU, "+
-		"per algorithm and size")
+// failovers are those of one group.
+type failovers struct {
+	named []time.Duration // until every survivor named the same new coordinator
+	acted []time.Duration // until the app of that one heard that it may act
 }
 
-// kills measures, in Classic groups, the time from SIGKILL of the coordinator until every survivor
-// names the same new one. Then the killed one is started again, and so on. All processes start at
-// once: "formed after" is from the first one's start until all agree. No election is over sooner
-// than in the CPU time that its processes use, divided by the cores of the machine: the table shows
-// that, too.
+// kills measures the time from SIGKILL of the coordinator until every survivor names the same new
+// one, and until that one may act. Then the killed one is started again, and so on. The groups of
+// all agents and safeties are struck by turns, so that whatever else the machine does disturbs all
+// alike. All processes of a group start at once: "formed after" is from the first one's start until
+// all agree.
 func kills(ctx context.Context, o options) error {
-	fmt.Println("SIGKILL of the coordinator until every survivor names the same new one, in " +
-		"milliseconds:")
-	fmt.Println()
-	fmt.Println("| algorithm | processes | formed after | kills | median | p90 | p99 | max " +
-		"| CPU time ÷ cores, median | resident, median agent " +
-		"| CPU when quiet, median agent | and coordinator |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|")
-	return o.each(func(algorithm string, size int) error {
-		g, err := o.group(ctx, algorithm, roster.Classic, size)
-		if err != nil {
-			return err
+	fmt.Printf("From SIGKILL of the coordinator, in milliseconds; heartbeat %v, leases of %v to %v:\n\n",
+		o.heartbeat, o.shortest, o.lease)
+	fmt.Println("| algorithm | processes | safety | agent | formed after | kills " +
+		"| every survivor names the new one: median | p90 | p99 | max " +
+		"| the new one may act: median | p90 | p99 | max | resident, median agent |")
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+	return o.each(func(plans []plan) error {
+		var groups []*group
+		for _, p := range plans {
+			g, err := newGroup(ctx, p)
+			if err != nil {
+				return err
+			}
+			defer g.close()
+			if _, err := g.ready(ctx); err != nil { // one forms at a time
+				return err
+			}
+			groups = append(groups, g)
 		}
-		defer g.close()
-		var bound []time.Duration
-		what := fmt.Sprintf("%s, %d processes", algorithm, size)
-		took, err := o.repeat(what, func() (time.Duration, error) {
-			t, err := g.try(ctx, "SIGKILL")
-			bound = append(bound, t.worked/time.Duration(runtime.NumCPU()))
-			return t.named, err
-		})
-		if err != nil {
-			return err
+		all := make([]failovers, len(groups))
+		for round := range o.kills {
+			for i, g := range groups {
+				if err := g.kill(ctx, &all[i]); err != nil {
+					return fmt.Errorf("%s, kill %d: %w", g.safety, round+1, err)
+				}
+				fmt.Fprintf(os.Stderr, "\r%s, %d processes, kill %d of %d: %s %s: %s ms   ", g.algorithm,
+					g.size, round+1, o.kills, g.safety, g.agent, ms(all[i].acted[round]))
+			}
 		}
-		resident, err := g.resident()
-		if err != nil {
-			return err
+		fmt.Fprintln(os.Stderr)
+		for i, g := range groups {
+			resident, err := g.resident()
+			if err != nil {
+				return err
+			}
+			fmt.Printf("| %s | %d | %s | %s | %s | %d | %s | %s | %.1f MiB |\n", g.algorithm, g.size,
+				g.safety, g.agent, g.formed.Round(10*time.Millisecond), o.kills, spread(all[i].named),
+				spread(all[i].acted), resident)
 		}
-		coordinator, err := g.ready(ctx)
-		if err != nil {
-			return err
-		}
-		w, err := g.watch(ctx, o.span)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("| %s | %d | %s | %d | %s | %s | %.1f MiB | %.2f %% | %.2f %% |\n",
-			algorithm, size, g.formed.Round(10*time.Millisecond), len(took), spread(took),
-			ms(quantile.Of(bound, 0.5)), resident,
-			quantile.Of(slices.Collect(maps.Values(w.cpu)), 0.5), w.cpu[coordinator])
 		return nil
 	})
+}
+
+// kill waits until the group is quiet, kills its coordinator, awaits the next one, and starts the
+// killed one again.
+func (g *group) kill(run context.Context, all *failovers) error {
+	old, err := g.ready(run)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := g.patiently(run)
+	defer cancel()
+	g.observer.Forget(old)
+	struck := time.Now()
+	if err := g.running[old].Process.Signal(syscall.SIGKILL); err != nil {
+		return fmt.Errorf("kill %s: %w", old, err)
+	}
+	survivors := slices.DeleteFunc(slices.Clone(g.names), func(n string) bool { return n == old })
+	agreed, err := g.observer.Await(ctx, survivors, func(c string) bool { return c != old })
+	if err != nil {
+		return err
+	}
+	may, err := g.apps.await(ctx, agreed.Coordinator)
+	if err != nil {
+		return err
+	}
+	named, err := agreed.After(struck)
+	if err != nil {
+		return fmt.Errorf("%s is named: %w", agreed.Coordinator, err)
+	}
+	acted, err := observer.After(struck, may)
+	if err != nil {
+		return fmt.Errorf("%s may act: %w", agreed.Coordinator, err)
+	}
+	all.named, all.acted = append(all.named, named), append(all.acted, acted)
+	_ = g.running[old].Wait() // it was killed
+	g.mended = time.Now()
+	return g.start(run, old)
 }

@@ -1,16 +1,17 @@
 // Command failover measures groups of agents that run as processes on this machine, with no manager
-// and no Kubernetes.
+// and no Kubernetes, by algorithm, size and safety.
 //
-//	failover kills   SIGKILL of the coordinator of Classic groups: how fast, and what an agent costs
-//	failover modes   a coordinator that ends in four ways, in Classic and Guarded groups side by side
-//	failover quiet   messages a second of groups in which nothing happens
-//	failover recoveries  a coordinator that is killed just after the highest process has started
-//	failover restarts  a coordinator of Guarded groups that is killed, and back at once
+//	failover kills   SIGKILL of the coordinator: how fast the next one is named, and may act
+//	failover quiet   what a group sends, and what an agent costs, when nothing happens
+//
+// Other ways for a coordinator to end, and other systems: bench/peers.
 //
 // All of them await what the agents say over open streams, so what they measure includes the way
 // from an agent to its app.
 //
 //	make bin/agent && go run -C bench ./failover kills --kills 50
+//
+// With --agent NAME=PATH, given several times, kills strikes groups of each build by turns.
 package main
 
 import (
@@ -19,12 +20,15 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/test/quantile"
 )
 
 func main() {
@@ -37,51 +41,35 @@ func main() {
 	}
 }
 
-// command is something to measure.
-type command struct {
-	name    string
-	flags   func(*pflag.FlagSet, *options) // beyond those that all have; it may change their defaults
-	measure func(context.Context, options) error
-}
-
-var commands = [...]command{
-	{"kills", killsFlags, kills},
-	{"modes", modesFlags, modes},
-	{"quiet", quietFlags, quiet},
-	{"recoveries", recoveriesFlags, recoveries},
-	{"restarts", restartsFlags, restarts},
-}
-
 func run(ctx context.Context, args []string) error {
-	for _, c := range commands {
-		if len(args) == 0 || args[0] != c.name {
-			continue
-		}
-		var o options
-		f := c.flagSet(&o)
-		if err := f.Parse(args[1:]); err != nil {
-			return err
-		}
-		if f.NArg() > 0 {
-			return fmt.Errorf("unexpected argument %q", f.Arg(0))
-		}
-		if err := o.validate(); err != nil {
-			return err
-		}
-		return c.measure(ctx, o)
+	if len(args) == 0 || args[0] != "kills" && args[0] != "quiet" {
+		return errors.New("say what to measure: kills or quiet (each has --help)")
 	}
-	return errors.New(
-		"say what to measure: kills, modes, quiet, recoveries or restarts (each has --help)")
+	measure, sizes := kills, []int{5, 20}
+	if args[0] == "quiet" {
+		measure, sizes = quiet, []int{5, 20, 100}
+	}
+	var o options
+	f := o.flagSet(args[0], sizes)
+	if err := f.Parse(args[1:]); err != nil {
+		return err
+	}
+	if f.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	if err := o.validate(); err != nil {
+		return err
+	}
+	return measure(ctx, o)
 }
 
-// options are the flags. Each command has those that it needs.
+// options are the flags.
 type options struct {
-	binary     string
+	agents     []string // [NAME=]PATH
 	algorithms []string
 	sizes      []int
 	safeties   []string
-	faults     []string
-	rounds     int
+	kills      int
 	span       time.Duration
 	heartbeat  time.Duration
 	lease      time.Duration
@@ -90,52 +78,34 @@ type options struct {
 	patience   time.Duration
 }
 
-// flagSet sets the defaults, and has the flags change them.
-func (c command) flagSet(o *options) *pflag.FlagSet {
-	*o = options{
-		binary:     "../bin/agent",
-		algorithms: []string{"Bully", "RingList"},
-		sizes:      []int{5},
-		rounds:     1,
-		heartbeat:  100 * time.Millisecond,
-		lease:      time.Second,
-		shortest:   100 * time.Millisecond,
-		timeout:    500 * time.Millisecond,
-		patience:   time.Minute,
-	}
-	f := pflag.NewFlagSet("failover "+c.name, pflag.ContinueOnError)
+// flagSet has the flags change the options.
+func (o *options) flagSet(command string, sizes []int) *pflag.FlagSet {
+	f := pflag.NewFlagSet("failover "+command, pflag.ContinueOnError)
 	f.SortFlags = false
-	c.flags(f, o)
-	f.StringVar(&o.binary, "agent", o.binary, "Podesta's agent (make bin/agent)")
-	f.StringSliceVar(&o.algorithms, "algorithms", o.algorithms, "the algorithms to measure")
-	f.IntSliceVar(&o.sizes, "processes", o.sizes, "the sizes of groups, 2 to 250")
-	f.DurationVar(&o.heartbeat, "heartbeat", o.heartbeat, "the groups' heartbeat")
-	f.DurationVar(&o.lease, "lease", o.lease, "the Guarded groups' longest lease")
-	f.DurationVar(&o.shortest, "lease-minimum", o.shortest,
+	if command == "kills" {
+		f.IntVar(&o.kills, "kills", 50, "how often each coordinator is killed")
+	} else {
+		f.DurationVar(&o.span, "span", 20*time.Second, "how long each quiet group is watched")
+	}
+	f.StringSliceVar(&o.agents, "agent", []string{"../bin/agent"}, "Podesta's agent (make bin/agent), "+
+		"as `[NAME=]PATH`; several, to compare builds")
+	f.StringSliceVar(&o.algorithms, "algorithms", election.Algorithms(), "the algorithms to measure")
+	f.IntSliceVar(&o.sizes, "processes", sizes, "the sizes of groups, 2 to 250")
+	f.StringSliceVar(&o.safeties, "safety", []string{roster.Classic, roster.Guarded},
+		"Classic, Guarded or both")
+	f.DurationVar(&o.heartbeat, "heartbeat", 100*time.Millisecond, "the groups' heartbeat")
+	f.DurationVar(&o.lease, "lease", time.Second, "the Guarded groups' longest lease")
+	f.DurationVar(&o.shortest, "lease-minimum", 100*time.Millisecond,
 		"their shortest; with that of --lease it never changes")
-	f.DurationVar(&o.timeout, "timeout", o.timeout, "the groups' timeout")
-	f.DurationVar(&o.patience, "patience", o.patience, "how long a group may take to agree")
+	f.DurationVar(&o.timeout, "timeout", 500*time.Millisecond, "the groups' timeout")
+	f.DurationVar(&o.patience, "patience", time.Minute, "how long a group may take to agree")
 	return f
 }
 
-// safetyFlag has a command measure groups of both safeties, or of one of them.
-func (o *options) safetyFlag(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.safeties, "safety", []string{roster.Classic, roster.Guarded},
-		"Classic, Guarded or both; of both, modes runs a group at the same time")
-}
-
 func (o options) validate() error {
-	if o.rounds < 1 {
-		return errors.New("at least one round is needed")
-	}
 	for _, safety := range o.safeties {
 		if safety != roster.Classic && safety != roster.Guarded {
 			return fmt.Errorf("--safety %s: must be %s or %s", safety, roster.Classic, roster.Guarded)
-		}
-	}
-	for _, name := range o.faults {
-		if _, err := findFault(name); err != nil {
-			return fmt.Errorf("--faults: %w", err)
 		}
 	}
 	for _, size := range o.sizes {
@@ -147,11 +117,11 @@ func (o options) validate() error {
 	return nil
 }
 
-// each calls measure with every algorithm and size.
-func (o options) each(measure func(algorithm string, size int) error) error {
+// each calls measure with the plans of every algorithm and size: one for each agent and safety.
+func (o options) each(measure func(plans []plan) error) error {
 	for _, algorithm := range o.algorithms {
 		for _, size := range o.sizes {
-			if err := measure(algorithm, size); err != nil {
+			if err := measure(o.plans(algorithm, size)); err != nil {
 				return fmt.Errorf("%s, %d processes: %w", algorithm, size, err)
 			}
 		}
@@ -159,33 +129,35 @@ func (o options) each(measure func(algorithm string, size int) error) error {
 	return nil
 }
 
-// group starts a group of these options.
-func (o options) group(ctx context.Context, algorithm, safety string, size int) (*group, error) {
-	return newGroup(ctx, plan{
-		binary:    o.binary,
-		algorithm: algorithm,
-		safety:    safety,
-		size:      size,
-		heartbeat: o.heartbeat,
-		lease:     o.lease,
-		shortest:  o.shortest,
-		timeout:   o.timeout,
-		patience:  o.patience,
-	})
+func (o options) plans(algorithm string, size int) (all []plan) {
+	for _, agent := range o.agents {
+		name, path, ok := strings.Cut(agent, "=")
+		if !ok {
+			name, path = "", agent
+		}
+		for _, safety := range o.safeties {
+			all = append(all, plan{
+				agent:     name,
+				binary:    path,
+				network:   fmt.Sprintf("127.%d.0.", 71+len(all)),
+				algorithm: algorithm,
+				safety:    safety,
+				size:      size,
+				heartbeat: o.heartbeat,
+				lease:     o.lease,
+				shortest:  o.shortest,
+				timeout:   o.timeout,
+				patience:  o.patience,
+			})
+		}
+	}
+	return all
 }
 
-// repeat does something in each round, shows how far it is, and returns how long it took.
-func (o options) repeat(
-	what string, once func() (time.Duration, error),
-) (took []time.Duration, err error) {
-	for i := range o.rounds {
-		d, err := once()
-		if err != nil {
-			return nil, fmt.Errorf("round %d: %w", i+1, err)
-		}
-		took = append(took, d)
-		fmt.Fprintf(os.Stderr, "\r%s: round %d of %d took %s ms   ", what, i+1, o.rounds, ms(d))
-	}
-	fmt.Fprintln(os.Stderr)
-	return took, nil
+// spread is median, 90th and 99th percentile and maximum, as columns of a table.
+func spread(d []time.Duration) string {
+	return fmt.Sprintf("%s | %s | %s | %s", ms(quantile.Of(d, 0.5)), ms(quantile.Of(d, 0.9)),
+		ms(quantile.Of(d, 0.99)), ms(quantile.Of(d, 1)))
 }
+
+func ms(d time.Duration) string { return fmt.Sprintf("%.1f", float64(d.Microseconds())/1000) }

@@ -9,31 +9,22 @@ import (
 	"slices"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/podesta-dev/podesta/test/quantile"
 )
-
-func quietFlags(f *pflag.FlagSet, o *options) {
-	o.safetyFlag(f)
-	o.sizes = []int{5, 20, 100}
-	f.DurationVar(&o.span, "span", 20*time.Second, "how long a quiet group is watched, per "+
-		"algorithm, size and mode")
-}
 
 // quiet measures what groups send when nothing happens, and what that costs.
 func quiet(ctx context.Context, o options) error {
 	fmt.Printf("Messages a second in a quiet group, and CPU in percent of a core, over %v:\n\n",
 		o.span)
-	fmt.Println("| algorithm | safety | processes | heartbeat | formed after " +
+	fmt.Println("| algorithm | safety | agent | processes | heartbeat | formed after " +
 		"| of the group | of the coordinator | of the median process | questions and answers " +
 		"| lease requests and responses | of elections | CPU, coordinator | CPU, median agent | " +
 		"resident, median agent |")
-	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
-	return o.each(func(algorithm string, size int) error {
-		for _, safety := range o.safeties {
-			if err := o.slowly(ctx, algorithm, safety, size); err != nil {
-				return fmt.Errorf("%s: %w", safety, err)
+	fmt.Println("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+	return o.each(func(plans []plan) error {
+		for _, p := range plans {
+			if err := o.slowly(ctx, p); err != nil {
+				return fmt.Errorf("%s: %w", p.safety, err)
 			}
 		}
 		return nil
@@ -42,14 +33,15 @@ func quiet(ctx context.Context, o options) error {
 
 // slowly measures a group, and a slower one where the machine is too small for so many processes to
 // start at that pace.
-func (o options) slowly(ctx context.Context, algorithm, safety string, size int) error {
+func (o options) slowly(ctx context.Context, p plan) error {
 	for _, times := range [...]int{1, 5, 10} {
-		slower := o
+		slower := p
 		for _, d := range [...]*time.Duration{&slower.heartbeat, &slower.lease, &slower.timeout} {
 			*d *= time.Duration(times)
 		}
-		row := fmt.Sprintf("| %s | %s | %d | %v |", algorithm, safety, size, slower.heartbeat)
-		figures, err := slower.quiet(ctx, algorithm, safety, size)
+		row := fmt.Sprintf("| %s | %s | %s | %d | %v |", p.algorithm, p.safety, p.agent, p.size,
+			slower.heartbeat)
+		figures, err := slower.quiet(ctx, o.span)
 		if !errors.Is(err, errRestless) {
 			if err == nil {
 				fmt.Println(row, figures)
@@ -62,8 +54,8 @@ func (o options) slowly(ctx context.Context, algorithm, safety string, size int)
 }
 
 // quiet returns the figures of one group, as columns of the table.
-func (o options) quiet(ctx context.Context, algorithm, safety string, size int) (string, error) {
-	g, err := o.group(ctx, algorithm, safety, size)
+func (p plan) quiet(ctx context.Context, span time.Duration) (string, error) {
+	g, err := newGroup(ctx, p)
 	if err != nil {
 		return "", err
 	}
@@ -73,8 +65,8 @@ func (o options) quiet(ctx context.Context, algorithm, safety string, size int) 
 		return "", err
 	}
 	fmt.Fprintf(os.Stderr, "%s, %s, %d processes: formed after %v\n",
-		algorithm, safety, size, g.formed.Round(time.Millisecond))
-	w, err := g.watch(ctx, o.span)
+		p.algorithm, p.safety, p.size, g.formed.Round(time.Millisecond))
+	w, err := g.watch(ctx, span)
 	if err != nil {
 		return "", err
 	}
@@ -85,7 +77,7 @@ func (o options) quiet(ctx context.Context, algorithm, safety string, size int) 
 	if err != nil {
 		return "", err
 	}
-	each, all := make([]float64, 0, size), sent{}
+	each, all := make([]float64, 0, p.size), sent{}
 	for _, s := range w.sent {
 		each, all = append(each, s.total()), all.plus(1, s)
 	}

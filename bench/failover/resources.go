@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/podesta-dev/podesta/test/quantile"
@@ -80,36 +78,6 @@ func (g *group) cpu() (map[string]int, error) {
 		used[name] = user + system
 	}
 	return used, nil
-}
-
-// worked is the CPU time, so far, of agents and of this program, which is their apps. A thread that
-// has ended counts no more; Go keeps its threads.
-func (g *group) worked(agents []string) (sum time.Duration, err error) {
-	pids := []int{os.Getpid()}
-	for _, name := range agents {
-		pids = append(pids, g.running[name].Process.Pid)
-	}
-	for _, pid := range pids {
-		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-		if err != nil || len(threads) == 0 {
-			return 0, fmt.Errorf("the threads of process %d: %d are shown: %w", pid, len(threads), err)
-		}
-		for _, thread := range threads {
-			stat, err := os.ReadFile(thread)
-			if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-				continue // it has just ended
-			}
-			if err != nil {
-				return 0, err
-			}
-			var nanoseconds int64
-			if _, err := fmt.Sscan(string(stat), &nanoseconds); err != nil {
-				return 0, fmt.Errorf("%s: %w", thread, err)
-			}
-			sum += time.Duration(nanoseconds)
-		}
-	}
-	return sum, nil
 }
 
 // readStat returns the fields of a process after its name, which is in parentheses: the first is
