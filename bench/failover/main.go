@@ -139,7 +139,7 @@ func (o options) plans(algorithm string, size int) (all []plan) {
 			all = append(all, plan{
 				agent:     name,
 				binary:    path,
-				network:   fmt.Sprintf("127.%d.0.", 71+len(all)),
+				network:   fmt.Sprintf("127.%d.%d.", 71+len(all), os.Getpid()%250), // no other run's
 				algorithm: algorithm,
 				safety:    safety,
 				size:      size,

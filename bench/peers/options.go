@@ -65,8 +65,9 @@ func (o *options) parse(
 		return nil, nil, err
 	}
 	r := &results{
-		Begun:     time.Now(),
-		Machine:   machine(),
+		Begun: time.Now(),
+		Machine: fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH,
+			runtime.Version()),
 		Arguments: slices.Concat([]string{f.Name()}, args),
 		Versions:  map[string]string{},
 	}
@@ -139,11 +140,6 @@ func (o *options) write(r *results) error {
 	}
 	//nolint:gosec // it is no secret
 	return os.WriteFile(o.json, append(text, '\n'), 0o644)
-}
-
-func machine() string {
-	return fmt.Sprintf("%d cores, %s/%s, %s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH,
-		runtime.Version())
 }
 
 // run calls measure with a folder for state and logs, and with the servers that the systems need.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,7 +72,8 @@ func (s *servers) startAPI(ctx context.Context, programs, dir string) (err error
 
 // startEtcd starts one etcd server. Its clients wait until it answers.
 func (s *servers) startEtcd(ctx context.Context, programs, dir string) error {
-	const clients, peers = "127.110.0.1:2379", "http://127.110.0.1:2380"
+	host := fmt.Sprintf("127.110.%d.1:", os.Getpid()%250)
+	clients, peers := host+"2379", "http://"+host+"2380"
 	log, err := os.Create(dir + ".log")
 	if err != nil {
 		return err

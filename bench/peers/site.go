@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -38,9 +39,10 @@ type way struct {
 
 func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
 
-// address is a member's.
+// address is a member's. Two runs of this program are not at the same ones.
 func (s *site) address(name string, port int) string {
-	return fmt.Sprintf("127.%d.0.%d:%d", 111+s.index, 1+slices.Index(s.names, name), port)
+	return fmt.Sprintf("127.%d.%d.%d:%d", 111+s.index, os.Getpid()%250, 1+slices.Index(s.names, name),
+		port)
 }
 
 // way is the address at which a member reaches another one: its own, or that of a way.

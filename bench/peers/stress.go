@@ -106,12 +106,8 @@ func (o *stressOptions) strikeAll(ctx context.Context, teams []*team) error {
 // busyLoop uses the CPU until its parent ends.
 const busyLoop = `while kill -0 $PPID; do i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; done`
 
-// apart is how long after the last fault was mended the next one strikes at least; thrice that at
-// most. A group has settled by then.
-const apart = 2 * time.Second
-
-// harass strikes leaders, in one of the ways at a time, until the context ends. A cut is none of
-// them: its proxies would wait for a CPU behind the busy loops. A member that has ended is started
+// harass strikes leaders, in one of the ways at a time, until the context ends. A group has had time
+// to settle before each fault. A cut is none of them: its proxies would wait for a CPU behind the busy loops. A member that has ended is started
 // again at once.
 func (t *team) harass(ctx context.Context) {
 	faults := slices.DeleteFunc(slices.Clone(ends), func(f fault) bool { return f.ways })
@@ -121,7 +117,7 @@ func (t *team) harass(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	for pause(apart + rand.N(2*apart)); ctx.Err() == nil; pause(apart + rand.N(2*apart)) {
+	for pause(settled + rand.N(2*settled)); ctx.Err() == nil; pause(settled + rand.N(2*settled)) {
 		leader, ok := t.book.Leader()
 		if !ok {
 			continue
