@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/podesta-dev/podesta/bench/exposition"
 )
 
 // sent is how many messages an agent has sent, by what they are for.
@@ -65,52 +61,26 @@ func (g *group) traffic(ctx context.Context) (map[string]count, error) {
 	return all, nil
 }
 
+// metrics are an agent's counters of sent messages, whatever their labels.
 func (g *group) metrics(ctx context.Context, name string) (s sent, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		"http://"+g.host(name)+":4042/metrics", nil)
+	all, err := exposition.Get(ctx, "http://"+g.host(name)+":4042/metrics")
 	if err != nil {
 		return s, err
 	}
-	response, err := g.apps.http.Do(request)
-	if err != nil {
-		return s, err
-	}
-	defer response.Body.Close()
-	return readSent(response.Body)
-}
-
-// readSent adds up the counters of sent messages, whatever their labels, in Prometheus' text
-// format.
-func readSent(r io.Reader) (s sent, err error) {
-	families := map[string]*float64{
-		"podesta_agent_questions_sent_total":       &s.questions,
-		"podesta_agent_answers_sent_total":         &s.answers,
-		"podesta_agent_lease_requests_sent_total":  &s.requests,
-		"podesta_agent_lease_responses_sent_total": &s.responses,
-		"podesta_agent_messages_sent_total":        &s.messages,
-	}
-	lines, known := bufio.NewScanner(r), 0
-	for lines.Scan() {
-		line := lines.Text()
-		end := strings.LastIndex(line, " ") // there are spaces in labels: "TAKE OVER"
-		if end < 0 {
-			continue
+	for family, sum := range map[string]*float64{
+		"questions":       &s.questions,
+		"answers":         &s.answers,
+		"lease_requests":  &s.requests,
+		"lease_responses": &s.responses,
+		"messages":        &s.messages,
+	} {
+		family = "podesta_agent_" + family + "_sent_total"
+		n, ok := all[family]
+		if !ok && family != "podesta_agent_lease_requests_sent_total" &&
+			family != "podesta_agent_lease_responses_sent_total" { // a Classic group has none
+			return s, fmt.Errorf("%s has no %s", name, family)
 		}
-		name, value := line[:end], line[end+1:]
-		family, _, _ := strings.Cut(name, "{")
-		sum := families[family]
-		if sum == nil {
-			continue
-		}
-		known++
-		n, err := strconv.ParseFloat(value, 64)
-		if err != nil {
-			return s, fmt.Errorf("metric %q: %w", lines.Text(), err)
-		}
-		*sum += n
+		*sum = n
 	}
-	if err := lines.Err(); err != nil || known > 0 {
-		return s, err
-	}
-	return s, errors.New("no metric tells what was sent: have their names changed?")
+	return s, nil
 }

@@ -106,9 +106,9 @@ func (o *stressOptions) strikeAll(ctx context.Context, teams []*team) error {
 // busyLoop uses the CPU until its parent ends.
 const busyLoop = `while kill -0 $PPID; do i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; done`
 
-// harass strikes leaders, in one of the ways at a time, until the context ends. A group has had time
-// to settle before each fault. A cut is none of them: its proxies would wait for a CPU behind the busy loops. A member that has ended is started
-// again at once.
+// harass strikes leaders, in one of the ways at a time, until the context ends. A group has had
+// time to settle before each fault. A cut is none of them: its proxies would wait for a CPU behind
+// the busy loops. A member that has ended is started again at once.
 func (t *team) harass(ctx context.Context) {
 	faults := slices.DeleteFunc(slices.Clone(ends), func(f fault) bool { return f.ways })
 	pause := func(d time.Duration) {

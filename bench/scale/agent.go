@@ -32,9 +32,8 @@ type agent struct {
 	incarnation uint64
 	used        *roster.Roster // nil: none yet
 
-	mu     sync.Mutex
-	cables []*cable // that were opened by this run of it
-	stop   func()   // nil: it does not run
+	mu   sync.Mutex
+	stop func() // nil: it does not run
 }
 
 // ip is the address of its pod.
@@ -55,10 +54,10 @@ func (a *agent) begin(ctx context.Context, s *site) {
 		Keyring: a.keyring,
 		Keep:    func(_, _, _ []byte, _ time.Duration) error { return nil },
 		Boot:    func() time.Duration { return 0 },
-		Dial: dialFrom(a.node.source, func(c *cable) {
-			s.dialled.Add(1)
-			a.note(c)
-		}),
+		Dial: func(ctx context.Context, address string) (net.Conn, error) {
+			dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: a.node.source}, KeepAlive: -time.Second}
+			return dialer.DialContext(ctx, "tcp", address)
+		},
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	a.group.start(a, client)
@@ -114,49 +113,8 @@ func (s *site) token(ctx context.Context, a *agent) (string, error) {
 	return granted.Status.Token, nil
 }
 
-// note keeps a connection, and forgets those that have ended.
-func (a *agent) note(c *cable) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.cables = append(a.open(), c)
-}
-
-// open are the connections that have not ended. The lock is held.
-func (a *agent) open() (open []*cable) {
-	for _, c := range a.cables {
-		select {
-		case <-c.ended:
-		default:
-			open = append(open, c)
-		}
-	}
-	return open
-}
-
-// cut breaks the agent's connections; it comes back by itself.
-func (a *agent) cut() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, c := range a.open() {
-		c.Conn.Close() // the client finds out by itself
-	}
-}
-
-// freeze has nothing pass any more, and returns what is to be buried.
-func (a *agent) freeze() []*cable {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	open := a.open()
-	for _, c := range open {
-		c.freeze()
-	}
-	a.cables = nil
-	return open
-}
-
 // end ends the agent's process, as SIGKILL does; its kernel closes its connections.
 func (a *agent) end() {
-	a.cut()
 	a.mu.Lock()
 	stop := a.stop
 	a.stop = nil

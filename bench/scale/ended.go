@@ -15,7 +15,7 @@ func (s *site) replaceEnded(ctx context.Context) error {
 		default:
 			continue
 		}
-		next, err := s.startManager(ctx, i, "manager.kubeconfig")
+		next, err := s.startManager(ctx, i)
 		if err != nil {
 			return err
 		}

@@ -73,14 +73,6 @@ func (g *group) start(a *agent, client *roster.Client) {
 	g.judge()
 }
 
-// resume has an agent go on that stood still.
-func (g *group) resume(a *agent, client *roster.Client) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	a.client = client
-	g.reportAll()
-}
-
 // hear has an agent use a roster. When all that run use the newest one, the coordinator gets the
 // epoch that goes with it; if there is none, they elect.
 func (g *group) hear(a *agent, r *roster.Roster) {

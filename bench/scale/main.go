@@ -1,7 +1,6 @@
 // Command scale puts a load on a real manager: etcd and kube-apiserver on this machine, bin/manager
 // as it ships (leader election, the rights of its ServiceAccount), groups, pods, and an agent for
-// each pod but those of --silent. It prints a table, and writes that, JSON lines and the manager's
-// profiles to --out.
+// each pod but those of --silent. It prints a table, and writes that and JSON lines to --out.
 //
 //	go run -C bench ./scale --groups 200 --manager "$PWD/bin/manager"
 //
@@ -16,8 +15,7 @@
 // There are no elections, no links between agents and no apps: the agents of a group report what
 // those of a real group would after one (a coordinator, an epoch, the table). There is no kubelet,
 // no scheduler and no controller but the manager's: pods have the status that a kubelet would have
-// written. Agents renew when their certificates are 12 h old, so a run has no renewals but those of
-// the phase renewals. All processes share this machine, and etcd does not sync its disk; each phase
+// written. Agents renew when their certificates are 12 h old, so a run has no renewals. All processes share this machine, and etcd does not sync its disk; each phase
 // tells how much CPU each process took.
 package main
 
@@ -69,12 +67,7 @@ var phases = []struct {
 }{
 	{"rest", atRest},
 	{"failovers", failovers},
-	{"reconnect", reconnect},
-	{"renewals", renewals},
-	{"node", nodeDies},
-	{"coldstart", coldStart},
-	{"takeover", takeover},
-	{"slow", slow},
+	{"restart", restart},
 }
 
 func phaseNames() []string {
@@ -131,14 +124,9 @@ type options struct {
 
 	span     time.Duration
 	rate     float64
-	slowRate float64
-	renewals float64
-	cut      int
 	stale    float64
-	delay    time.Duration
 	lease    time.Duration
 	back     time.Duration
-	halt     bool
 	patience time.Duration
 	at       int
 }
@@ -151,7 +139,7 @@ func parse(args []string) (o options, err error) {
 	f.IntVar(&o.silent, "silent", 0, "so many groups more, whose pods have no agents: the manager "+
 		"keeps them in its caches, and they need no open files")
 	f.StringSliceVar(&o.phases, "phases",
-		[]string{"rest", "failovers", "reconnect", "node", "coldstart"},
+		phaseNames(),
 		"what to measure, of "+strings.Join(phaseNames(), ", "))
 	f.BoolVar(&o.standby, "standby", false, "run a second manager, as an installation does")
 	f.StringVar(&o.manager, "manager", "../bin/manager", "the manager's program")
@@ -160,22 +148,14 @@ func parse(args []string) (o options, err error) {
 	f.StringVar(&o.root, "root", "..", "the source tree, for what is in config/")
 	f.StringVar(&o.assets, "assets", "", "directory with etcd and kube-apiserver (default: as "+
 		"`bin/cluster assets`)")
-	f.StringVar(&o.out, "out", "", "directory for results, profiles and logs (default: a new one)")
+	f.StringVar(&o.out, "out", "", "directory for results and logs (default: a new one)")
 	f.DurationVar(&o.span, "span", 30*time.Second, "how long to watch at rest, and to make failovers")
 	f.Float64Var(&o.rate, "rate", 5, "failovers a second")
-	f.Float64Var(&o.slowRate, "slow-rate", 2, "failovers a second while the API server is slow")
-	f.Float64Var(&o.renewals, "renewals", 5, "renewals of certificates a second; at rest N agents "+
-		"make N/43200")
-	f.IntVar(&o.cut, "cut", 5000, "how many connections are cut at once, at most")
 	f.Float64Var(&o.stale, "stale", 0.1, "the share of the groups that fail over while no manager "+
 		"runs")
-	f.DurationVar(&o.delay, "delay", 100*time.Millisecond,
-		"how much later a slow API server's answers come")
 	f.DurationVar(&o.lease, "lease", 90*time.Millisecond,
 		"from a coordinator's end to the next one's reports; by default the median with default leases")
 	f.DurationVar(&o.back, "back", 3*time.Second, "from a coordinator's end until its agent is back")
-	f.BoolVar(&o.halt, "halt", false,
-		"coordinators stand still instead of ending: their connections stay open")
 	f.DurationVar(&o.patience, "patience", 10*time.Minute, "how long a step may take without progress")
 	f.IntVar(&o.at, "starting", 8, "how many groups' agents start at a time")
 	f.IntVar(&o.perNamespace, "per-namespace", 50, "groups in a namespace")
@@ -201,14 +181,12 @@ func (o options) validate() error {
 			"together", o.groups, o.silent)
 	case o.processes < 3 || o.processes > 50:
 		return fmt.Errorf("--processes %d: must be 3 to 50", o.processes)
-	case o.perNamespace < 1 || o.perNode < 1 || o.at < 1 || o.cut < 1:
-		return errors.New("--per-namespace, --per-node, --starting and --cut must be at least 1")
-	case o.rate <= 0 || o.slowRate <= 0 || o.renewals <= 0 || o.stale < 0 || o.stale > 1:
-		return errors.New("--rate, --slow-rate and --renewals must be above 0, and --stale from 0 to 1")
+	case o.perNamespace < 1 || o.perNode < 1 || o.at < 1:
+		return errors.New("--per-namespace, --per-node and --starting must be at least 1")
+	case o.rate <= 0 || o.stale < 0 || o.stale > 1:
+		return errors.New("--rate must be above 0, and --stale from 0 to 1")
 	case o.back <= o.lease:
 		return errors.New("--back must be longer than --lease")
-	case slices.Contains(o.phases, "takeover") && !o.standby:
-		return errors.New("the phase takeover needs --standby")
 	}
 	return o.enoughFiles()
 }

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,9 +21,9 @@ import (
 // manager is a process of bin/manager. All serve agents at the same address, which stands for the
 // Service podesta-roster: only the leader listens.
 type manager struct {
-	name           string
-	process        *process.Process
-	metrics, pprof string // HOST:PORT
+	name    string
+	process *process.Process
+	metrics string // HOST:PORT
 }
 
 func (s *site) startManagers(ctx context.Context) error {
@@ -46,7 +42,7 @@ func (s *site) startManagers(ctx context.Context) error {
 		n = 2
 	}
 	for i := range n {
-		m, err := s.startManager(ctx, i, "manager.kubeconfig")
+		m, err := s.startManager(ctx, i)
 		if err != nil {
 			return err
 		}
@@ -61,16 +57,14 @@ func (s *site) startManagers(ctx context.Context) error {
 }
 
 // startManager starts a manager in a pod's place.
-func (s *site) startManager(ctx context.Context, i int, kubeconfig string) (*manager, error) {
+func (s *site) startManager(ctx context.Context, i int) (*manager, error) {
 	m := &manager{name: fmt.Sprintf("podesta-manager-%d", i)}
 	if err := s.makeManagerPod(ctx, m.name); err != nil {
 		return nil, err
 	}
 	var err error
-	for _, address := range []*string{&m.metrics, &m.pprof} {
-		if *address, err = s.keepPort(); err != nil {
-			return nil, err
-		}
+	if m.metrics, err = s.keepPort(); err != nil {
+		return nil, err
 	}
 	path, err := filepath.Abs(s.manager)
 	if err != nil {
@@ -86,7 +80,7 @@ func (s *site) startManager(ctx context.Context, i int, kubeconfig string) (*man
 		Path: path,
 		Args: []string{"manager", "--namespace=" + system, "--roster-address=" + s.address,
 			"--metrics-address=" + m.metrics, "--metrics-secure=false", "--health-address=0",
-			"--pprof-address=" + m.pprof, "--leader-elect", "--log-level=info"},
+			"--leader-elect", "--log-level=info"},
 		Env: append(os.Environ(), "KUBECONFIG="+filepath.Join(s.out, kubeconfig),
 			"POD_NAME="+m.name, "POD_NAMESPACE="+system, "MEMORY_LIMIT="+s.memoryLimit),
 		Output: log,
@@ -162,57 +156,4 @@ func (s *site) leading() (*manager, error) {
 		}
 	}
 	return nil, errors.New("no manager listens at " + s.address)
-}
-
-// values are the samples without labels of a manager's metrics.
-func (m *manager) values(ctx context.Context) (map[string]float64, error) {
-	body, err := get(ctx, "http://"+m.metrics+"/metrics")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = body.Close() }()
-	values := map[string]float64{}
-	lines := bufio.NewScanner(body)
-	lines.Buffer(nil, mebibyte)
-	for lines.Scan() {
-		name, text, ok := strings.Cut(lines.Text(), " ")
-		if !ok || strings.HasPrefix(name, "#") || strings.Contains(name, "{") {
-			continue
-		}
-		if value, err := strconv.ParseFloat(text, 64); err == nil {
-			values[name] = value
-		}
-	}
-	return values, lines.Err()
-}
-
-// profile writes a profile of the manager, such as heap?gc=1 or profile?seconds=10, to a file.
-func (s *site) profile(ctx context.Context, m *manager, what, file string) error {
-	body, err := get(ctx, "http://"+m.pprof+"/debug/pprof/"+what)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = body.Close() }()
-	to, err := os.Create(filepath.Join(s.out, file))
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, body)
-	return errors.Join(err, to.Close())
-}
-
-func get(ctx context.Context, url string) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := (&http.Client{Timeout: 2 * time.Minute}).Do(request)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		_ = response.Body.Close()
-		return nil, fmt.Errorf("%s: %s", url, response.Status)
-	}
-	return response.Body, nil
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+
+	"github.com/podesta-dev/podesta/bench/exposition"
 )
 
 // The memory of the manager is measured three times: when it has nothing to do, with groups and
@@ -19,22 +21,19 @@ func (s *site) measureObjects(ctx context.Context) error {
 	return s.measureMemory(ctx, "objects", leader, "leader")
 }
 
-// measureMemory adds what a manager has in memory, as it is and after a collection of garbage.
+// measureMemory adds what a manager has in memory.
 func (s *site) measureMemory(ctx context.Context, phase string, m *manager, who string) error {
 	resident, err := memoryOf(m.process.PID, "VmRSS")
 	if err != nil {
 		return err
 	}
 	s.results.add(phase, "resident, "+who, float64(resident)/mebibyte, "MiB")
-	if err := s.profile(ctx, m, "heap?gc=1", "heap-"+phase+"-"+who+".pb.gz"); err != nil {
-		return err
-	}
-	values, err := m.values(ctx)
+	values, err := exposition.Get(ctx, "http://"+m.metrics+"/metrics")
 	if err != nil {
 		return err
 	}
 	for _, v := range []struct{ what, metric string }{
-		{"heap in use after a collection", "go_memstats_heap_alloc_bytes"},
+		{"heap in use", "go_memstats_heap_alloc_bytes"},
 		{"stacks", "go_memstats_stack_inuse_bytes"},
 		{"from the system", "go_memstats_sys_bytes"},
 	} {

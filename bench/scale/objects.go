@@ -27,7 +27,6 @@ const requests = 16
 type node struct {
 	name   string
 	source net.IP // the address from which its agents connect
-	agents []*agent
 }
 
 //go:embed pod.yaml
@@ -92,9 +91,6 @@ func (s *site) take(g *group) {
 	s.all = append(s.all, g)
 	s.byName[types.NamespacedName{Namespace: g.namespace, Name: g.name}] = g
 	s.tally.add(1)
-	for _, a := range g.agents {
-		a.node.agents = append(a.node.agents, a)
-	}
 }
 
 func (s *site) makeNodes(ctx context.Context) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,7 +65,7 @@ func atRest(ctx context.Context, s *site) error {
 	if err := pause(ctx, settling); err != nil {
 		return err
 	}
-	m, err := s.begin(ctx)
+	m, err := s.begin()
 	if err != nil {
 		return err
 	}
@@ -76,7 +75,7 @@ func atRest(ctx context.Context, s *site) error {
 	if err != nil {
 		return err
 	}
-	if err := s.end(ctx, m, "rest"); err != nil {
+	if err := s.end(m, "rest"); err != nil {
 		return err
 	}
 	for _, one := range s.managers {
@@ -88,7 +87,7 @@ func atRest(ctx context.Context, s *site) error {
 			return err
 		}
 	}
-	return s.profile(ctx, m.leader, "goroutine?debug=1", "goroutines.txt")
+	return nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -102,27 +101,19 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // failovers ends coordinators, at a rate, and measures when the status shows the next ones.
 func failovers(ctx context.Context, s *site) error {
-	return s.failovers(ctx, "failovers", s.rate)
-}
-
-func (s *site) failovers(ctx context.Context, phase string, rate float64) error {
-	m, err := s.begin(ctx)
+	const phase = "failovers"
+	m, err := s.begin()
 	if err != nil {
 		return err
 	}
 	s.lagging.take()
 	var begun, skipped atomic.Int64
-	done := during(fmt.Sprintf("%g failovers a second, for %v", rate, s.span), func() string {
+	done := during(fmt.Sprintf("%g failovers a second, for %v", s.rate, s.span), func() string {
 		return fmt.Sprintf("%d failovers, %d statuses are not right", begun.Load(), s.tally.count())
 	})
 	defer done()
-	profiled := make(chan error, 1)
-	go func() {
-		profiled <- s.profile(ctx, m.leader, fmt.Sprintf("profile?seconds=%d", int(s.span.Seconds())),
-			"cpu-"+phase+".pb.gz")
-	}()
 	var under sync.WaitGroup
-	ticker := time.NewTicker(time.Duration(float64(time.Second) / rate))
+	ticker := time.NewTicker(time.Duration(float64(time.Second) / s.rate))
 	defer ticker.Stop()
 	for end := time.After(s.span); ; {
 		select {
@@ -141,7 +132,7 @@ func (s *site) failovers(ctx context.Context, phase string, rate float64) error 
 		}
 		break
 	}
-	err = s.unload(&m)
+	err = m.unload()
 	under.Wait()
 	if err != nil {
 		return err
@@ -153,10 +144,7 @@ func (s *site) failovers(ctx context.Context, phase string, rate float64) error 
 	s.results.add(phase, "failovers that had no group whose status was right", float64(skipped.Load()),
 		"")
 	s.results.addLags(phase, s.lagging.take())
-	if err := s.end(ctx, m, phase); err != nil {
-		return err
-	}
-	return <-profiled
+	return s.end(m, phase)
 }
 
 // someHead is the coordinator of a random group whose status shows it; nil if it finds none.
@@ -170,14 +158,11 @@ func (s *site) someHead() *agent {
 	return nil
 }
 
-// failOver kills a coordinator's agent, or halts it; after the lease the others have another
-// coordinator, and some time later the agent is back.
+// failOver kills a coordinator's agent; after the lease the others have another coordinator, and
+// some time later the agent is back.
 func (s *site) failOver(ctx context.Context, a *agent) {
-	client := a.group.clientOf(a)
 	a.group.lose(a)
-	if !s.halt {
-		a.end()
-	}
+	a.end()
 	if pause(ctx, s.lease) != nil {
 		return
 	}
@@ -185,37 +170,7 @@ func (s *site) failOver(ctx context.Context, a *agent) {
 	if pause(ctx, s.back-s.lease) != nil {
 		return
 	}
-	if s.halt {
-		a.group.resume(a, client)
-	} else {
-		a.begin(ctx, s)
-	}
-}
-
-// reconnect cuts many connections at once.
-func reconnect(ctx context.Context, s *site) error {
-	m, err := s.begin(ctx)
-	if err != nil {
-		return err
-	}
-	some := s.shuffled()
-	some = some[:min(s.cut, len(some))]
-	s.heard.Store(0)
-	s.round.Add(1)
-	m.begun = time.Now()
-	for _, a := range some {
-		a.cut()
-	}
-	return s.awaitBack(ctx, "reconnect", m, len(some))
-}
-
-func (s *site) shuffled() []*agent {
-	all := make([]*agent, 0, s.agents())
-	for _, g := range s.all {
-		all = append(all, g.agents...)
-	}
-	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-	return all
+	a.begin(ctx, s)
 }
 
 // awaitBack measures how long so many agents, whose connections have ended, take to come back, and
@@ -228,7 +183,6 @@ func (s *site) awaitBack(ctx context.Context, phase string, m meter, n int) erro
 			s.tally.count())
 	})
 	defer done()
-	dialled := s.dialled.Load()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
 	marks := []float64{0.5, 0.99, 1}
@@ -248,70 +202,9 @@ func (s *site) awaitBack(ctx context.Context, phase string, m meter, n int) erro
 			return fmt.Errorf("%d of %d agents are back after %v", s.heard.Load(), n, s.patience)
 		}
 	}
-	s.results.add(phase, "connections that they opened", float64(s.dialled.Load()-dialled), "")
 	if err := s.awaitRight(ctx, "all statuses right"); err != nil {
 		return err
 	}
 	s.results.add(phase, "until all statuses are right", time.Since(m.begun).Seconds(), "s")
-	return s.end(ctx, m, phase)
-}
-
-// nodeDies has the node with the most coordinators lose its power: nothing tells the manager, and
-// all groups elect at once. Then its agents start again.
-func nodeDies(ctx context.Context, s *site) error {
-	var worst *node
-	most := 0
-	for _, n := range s.nodes {
-		if heads := n.heads(); worst == nil || heads > most {
-			worst, most = n, heads
-		}
-	}
-	m, err := s.begin(ctx)
-	if err != nil {
-		return err
-	}
-	s.lagging.take()
-	s.results.add("node", "coordinators on the node", float64(most), "")
-	var dead []*cable
-	defer func() {
-		for _, c := range dead {
-			c.bury()
-		}
-	}()
-	begun := time.Now()
-	var electing []*group
-	for _, a := range worst.agents {
-		dead = append(dead, a.freeze()...)
-		if a.group.lose(a) {
-			electing = append(electing, a.group)
-		}
-	}
-	for _, a := range worst.agents {
-		a.end()
-	}
-	if err := pause(ctx, s.lease-time.Since(begun)); err != nil {
-		return err
-	}
-	for _, g := range electing {
-		g.win()
-	}
-	if err := s.awaitRight(ctx, "what the node's end means"); err != nil {
-		return err
-	}
-	s.results.add("node", "until all statuses are right", time.Since(begun).Seconds(), "s")
-	s.results.addLags("node", s.lagging.take())
-	if err := s.end(ctx, m, "node"); err != nil {
-		return err
-	}
-	for _, a := range worst.agents {
-		a.begin(ctx, s)
-	}
-	return nil
-}
-
-// heads is how many coordinators run on a node.
-func (n *node) heads() int {
-	return len(slices.DeleteFunc(slices.Clone(n.agents), func(a *agent) bool {
-		return a.group.head() != a
-	}))
+	return s.end(m, phase)
 }

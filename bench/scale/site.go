@@ -7,14 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/podesta-dev/podesta/controllers"
@@ -24,8 +22,11 @@ import (
 	"github.com/podesta-dev/podesta/test/port"
 )
 
-// system is the manager's namespace.
-const system = "podesta-system"
+// system is the manager's namespace, and kubeconfig a file of its ServiceAccount.
+const (
+	system     = "podesta-system"
+	kubeconfig = "manager.kubeconfig"
+)
 
 // site is a cluster under load.
 type site struct {
@@ -33,8 +34,7 @@ type site struct {
 
 	results results
 	plane   *controlplane.ControlPlane
-	pids    map[string]int // of etcd and kube-apiserver
-	kube    client.Client  // of an administrator
+	kube    client.Client // of an administrator
 	core    kubernetes.Interface
 
 	address  string       // at which the leading manager serves agents
@@ -49,9 +49,7 @@ type site struct {
 
 	tally tally        // of groups whose status is not right
 	heard atomic.Int64 // agents that have heard a roster in this round
-	// dialled are the connections to a manager that agents have opened.
-	dialled atomic.Int64
-	round   atomic.Int64
+	round atomic.Int64
 
 	stopWatch context.CancelFunc
 	watching  sync.WaitGroup
@@ -92,7 +90,7 @@ func (s *site) makeOut(context.Context) (err error) {
 	if err == nil {
 		s.out, err = filepath.Abs(s.out)
 	}
-	fmt.Fprintf(os.Stderr, "scale: results, profiles and logs go to %s\n", s.out)
+	fmt.Fprintf(os.Stderr, "scale: results and logs go to %s\n", s.out)
 	return err
 }
 
@@ -121,12 +119,6 @@ func (s *site) startControlPlane(ctx context.Context) error {
 	})
 	if err != nil {
 		return err
-	}
-	s.pids = map[string]int{}
-	for _, name := range []string{"etcd", "kube-apiserver"} {
-		if s.pids[name], err = childNamed(name); err != nil {
-			return err
-		}
 	}
 	scheme, err := controllers.NewScheme()
 	if err != nil {
@@ -159,7 +151,12 @@ func (s *site) installManager(ctx context.Context) error {
 	if s.address, err = s.keepPort(); err != nil {
 		return err
 	}
-	return s.writeKubeconfig("manager.kubeconfig", s.apiServer())
+	text, err := s.plane.UserKubeconfig("system:serviceaccount:"+system+":podesta-manager",
+		"system:serviceaccounts", "system:serviceaccounts:"+system, "system:authenticated")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(s.out, kubeconfig), text, 0o600)
 }
 
 // apply applies the objects of a file server-side.
@@ -178,28 +175,6 @@ func (s *site) apply(ctx context.Context, file string) error {
 	return nil
 }
 
-// writeKubeconfig writes that of the manager's ServiceAccount, for an API server at an address.
-func (s *site) writeKubeconfig(name, address string) error {
-	text, err := s.plane.UserKubeconfig("system:serviceaccount:"+system+":podesta-manager",
-		"system:serviceaccounts", "system:serviceaccounts:"+system, "system:authenticated")
-	if err != nil {
-		return err
-	}
-	config, err := clientcmd.Load(text)
-	if err != nil {
-		return err
-	}
-	for _, cluster := range config.Clusters {
-		cluster.Server = "https://" + address
-	}
-	return clientcmd.WriteToFile(*config, filepath.Join(s.out, name))
-}
-
-// apiServer is the HOST:PORT of the API server.
-func (s *site) apiServer() string {
-	return strings.Trim(strings.TrimPrefix(s.plane.Config.Host, "https://"), "/")
-}
-
 // close stops everything.
 func (s *site) close() error {
 	var ending sync.WaitGroup
@@ -215,10 +190,7 @@ func (s *site) close() error {
 		s.stopWatch()
 	}
 	s.watching.Wait()
-	for _, m := range s.managers {
-		m.process.Kill()
-		<-m.process.Done()
-	}
+	s.endManagers()
 	for _, kept := range s.ports {
 		_ = kept.Close()
 	}
