@@ -65,7 +65,7 @@ func (s *servers) startAPI(ctx context.Context, programs, dir string) (err error
 	if err != nil {
 		return err
 	}
-	s.api = strings.TrimPrefix(s.plane.Config.Host, "https://")
+	s.api = strings.Trim(strings.TrimPrefix(s.plane.Config.Host, "https://"), "/")
 	s.kubeconfig = filepath.Join(dir, "kubeconfig")
 	return os.WriteFile(s.kubeconfig, s.plane.Kubeconfig, 0o600)
 }
