@@ -150,7 +150,7 @@ func (r *runner) phase(
 	}); err != nil {
 		return fmt.Errorf("at the start: %w", err)
 	}
-	r.table.head(register.Now().Sub(r.begun))
+	r.table.say("all is well after %.0f s; the faults begin", register.Now().Sub(r.begun).Seconds())
 	failed := r.rounds(ctx, groups, share)
 	if failed == nil && previous { // the upgrade
 		upgrade, err := named(kindsFor(r.lease), []string{rollingRestart})

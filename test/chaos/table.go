@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/test/chaos/report"
@@ -21,52 +20,20 @@ type table struct {
 	out io.Writer
 }
 
-const (
-	format = "%7s  %-26s %7s  %-26s %-48s %9s %9s %9s  %s\n"
-)
-
 func (t *table) say(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	fmt.Fprintf(t.out, format+"\n", args...)
 }
 
-func (t *table) head(after time.Duration) {
-	t.say("all is well after %.0f s; the faults begin. Times in ms, from the strike", after.Seconds())
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	fmt.Fprintf(t.out, format, "SECOND", "FAULT", "FOR", "GROUP", "ACTED BEFORE, AND AFTER", "ACTS",
-		"STATUS", "SERVICE", "")
-}
-
+// row tells of a strike: what is not in the table at the end is in the report.
 func (t *table) row(s report.Strike) {
-	length, response := "", "ok"
-	if s.Milliseconds > 0 {
-		length = fmt.Sprintf("%.1f s", s.Milliseconds/1000)
-	}
+	became := "ok"
 	if !s.OK {
-		response = "NOT WELL: " + s.Problem
+		became = "NOT WELL: " + s.Problem
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	fmt.Fprintf(t.out, format, fmt.Sprintf("%.1f", s.Second), s.Fault, length, s.Group, change(s),
-		ms(s.Times.Acts), ms(s.Times.Status), ms(s.Times.Service), response)
-}
-
-// change is who acted before and who after; the one that was hit has a star.
-func change(s report.Strike) string {
-	before := who(s.Before, s.Group)
-	if s.Coordinator {
-		before += "*"
-	}
-	text := before + " still"
-	if s.Changed() {
-		text = before + " → " + who(s.First, s.Group)
-	}
-	if s.After != s.First {
-		text += " → " + who(s.After, s.Group)
-	}
-	return text
+	t.say("%7.1f s  %s, %s, %s → %s: %s", s.Second, s.Fault, s.Group, who(s.Before, s.Group),
+		who(s.First, s.Group), became)
 }
 
 func who(h report.Holder, group string) string {
@@ -78,13 +45,6 @@ func who(h report.Holder, group string) string {
 		return name
 	}
 	return fmt.Sprintf("%s (%s)", name, lease.Epoch(h.Epoch))
-}
-
-func ms(t *float64) string {
-	if t == nil {
-		return ""
-	}
-	return fmt.Sprintf("%.0f", *t)
 }
 
 // became prints what the checker found of a group.
