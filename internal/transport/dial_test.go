@@ -92,5 +92,3 @@ func TestAWriteThatFailsEndsTheStream(t *testing.T) {
 		}
 	})
 }
-
-const victimListens = "the victim listens"
