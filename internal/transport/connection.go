@@ -39,14 +39,14 @@ func newConnection(ctx context.Context, c conn, messages io.ReadWriter, limit in
 	return &connection{
 		conn:     c,
 		messages: delimited.New(messages, limit),
-		leave:    context.AfterFunc(ctx, func() { c.Close() }),
+		leave:    context.AfterFunc(ctx, func() { _ = c.Close() }),
 	}
 }
 
 // Close ends the connection at once.
-func (c *connection) Close() error {
+func (c *connection) Close() {
 	c.leave()
-	return c.conn.Close()
+	_ = c.conn.Close() // nobody is left to tell
 }
 
 // sendFrame blocks while the peer does not read. If it fails, receiveReply soon returns the reason:

@@ -46,7 +46,7 @@ func (w *tlsWire) connect(ctx context.Context, address string, config *tls.Confi
 		err = ctx.Err()
 	}
 	if err != nil {
-		c.Close() //nolint:errcheck // nobody is left to tell
+		c.Close()
 		if ctx.Err() != nil {
 			return nil, &loss{Unreachable, errors.Join(ctx.Err(), err)}
 		}

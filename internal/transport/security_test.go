@@ -373,7 +373,7 @@ func openAsMember(t *testing.T) (f *loopback, a Links, out *connection) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { out.Close() })
+	t.Cleanup(out.Close)
 	a.Pace(beat)
 	return f, a, out
 }

@@ -48,7 +48,7 @@ func (h *hub) serve(from, uid string, stream *connection) {
 		written: make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
-	defer stream.Close() //nolint:errcheck // nobody is left to tell
+	defer stream.Close()
 	if expiry := stream.peer.untilOver(s.expire); expiry != nil {
 		defer expiry.Stop()
 	}

@@ -42,7 +42,7 @@ func (s *stream) close() {
 		s.expiry.Stop()
 	}
 	s.cancel()
-	s.Close() //nolint:errcheck // nobody is left to tell
+	s.Close()
 }
 
 // attempt opens a stream, and waits until the peer has accepted it. If old is not nil, the stream is
@@ -71,7 +71,7 @@ func (l *link) attempt(old *stream) (*stream, error) {
 	if err != nil {
 		cancel()
 		if c != nil {
-			c.Close() //nolint:errcheck // nobody is left to tell
+			c.Close()
 		}
 		return nil, err
 	}

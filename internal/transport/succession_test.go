@@ -35,7 +35,7 @@ func (n newcomer) open(incarnation uint64, succeeds bool) *connection {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	n.t.Cleanup(func() { out.Close() })
+	n.t.Cleanup(out.Close)
 	if err := greet(out, helloFrame(incarnation, "m", succeeds)); err != nil {
 		n.t.Fatal(err)
 	}
