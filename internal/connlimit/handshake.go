@@ -18,8 +18,8 @@ const HelloBytes = 4 << 10
 const handshakesAtOnce = 4
 
 // Handshakes hands out turns: a server computes a handshake only in its turn. Handshakes that the
-// server has answered have turns of their own. Behind all the unanswered ones they would take longer
-// than they may, and the server would have computed the answer in vain.
+// server has answered have turns of their own. Behind all the unanswered ones they would take
+// longer than they may, and the server would have computed the answer in vain.
 //
 // Addresses alternate. However many handshakes one address begins, another address waits for one of
 // them at a time. So a flood from a few addresses does not keep the others out, even if the server

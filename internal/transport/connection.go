@@ -25,8 +25,8 @@ type conn interface {
 	SetReadDeadline(t time.Time) error
 }
 
-// connection is one end of a stream. The process that opened it sends frames, the other one replies.
-// One goroutine may receive, and any number may send.
+// connection is one end of a stream. The process that opened it sends frames, the other one
+// replies. One goroutine may receive, and any number may send.
 type connection struct {
 	conn
 	messages  *delimited.Stream // on conn, or on TLS above it

@@ -23,9 +23,10 @@ const (
 	leastPatience = 1500 * time.Millisecond
 )
 
-// hub implements Links over TLS or the in-memory network. It owns the set of admitted processes, this process's links
-// and the streams that other processes opened. Each link and each stream has its own goroutines.
-// They reach the hub through its mutex, and never wait for each other while they hold it.
+// hub implements Links over TLS or the in-memory network. It owns the set of admitted processes,
+// this process's links and the streams that other processes opened. Each link and each stream has
+// its own goroutines. They reach the hub through its mutex, and never wait for each other while
+// they hold it.
 type hub struct {
 	self        string
 	incarnation uint64

@@ -45,8 +45,8 @@ func (s *stream) close() {
 	s.Close()
 }
 
-// attempt opens a stream, and waits until the peer has accepted it. If old is not nil, the stream is
-// to succeed it: the attempt ends if old ends, and fails if the new stream would not last longer.
+// attempt opens a stream, and waits until the peer has accepted it. If old is not nil, the stream
+// succeeds it: the attempt ends if old ends, and fails if the new stream would not last longer.
 func (l *link) attempt(old *stream) (*stream, error) {
 	if l.member.Address == "" {
 		return nil, &loss{Unreachable, errors.New("the roster has no address of the process")}

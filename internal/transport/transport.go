@@ -2,8 +2,8 @@
 //
 // [Links] is the interface that an agent uses. [New] returns the real implementation: mutual TLS
 // 1.3 with one connection for each direction, so that links are the FIFO channels that the ring
-// algorithms assume (linkpb has the wire format). [Network] provides an in-memory implementation for
-// tests. Both are the same machine (hub, link, served) over two kinds of connection.
+// algorithms assume (linkpb has the wire format). [Network] provides an in-memory implementation
+// for tests. Both are the same machine (hub, link, served) over two kinds of connection.
 //
 // # What is guaranteed
 //
