@@ -102,7 +102,7 @@ type ElectionGroupSpec struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:MaxItems=100
 	Processes []Process `json:"processes,omitempty"`
 
 	// priority determines the priority of pods that spec.processes does not list.
@@ -200,9 +200,7 @@ type Timing struct {
 	HeartbeatMilliseconds int32 `json:"heartbeatMilliseconds,omitempty"`
 
 	// timeoutMilliseconds is the upper bound of T, the time within which a running process answers.
-	// The agents measure T; it is never below two heartbeats. In a group of more than 40 processes
-	// with the algorithm Bully or StatusTableBully, it may grow beyond this bound where it proves too
-	// short: up to 50 ms for each process. That of a Guarded group's lease does not.
+	// The agents measure T; it is never below two heartbeats.
 	// +optional
 	// +default=500
 	// +kubebuilder:validation:Minimum=20

@@ -37,5 +37,5 @@ const (
 	// Audience is the audience of the ServiceAccount tokens that agents present to join.
 	Audience = "podesta.dev"
 	// MaxProcesses is the largest number of processes in a group.
-	MaxProcesses = 256
+	MaxProcesses = 100
 )

@@ -39,7 +39,7 @@ type RosterStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=name
-	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:MaxItems=100
 	Members []RosterMember `json:"members,omitempty"`
 
 	// stepDown is what has become of the newest request to step down (kubectl election step-down).

@@ -118,8 +118,8 @@ func TestSVGIsWellFormed(t *testing.T) {
 func TestBadFlags(t *testing.T) {
 	for line, want := range map[string]string{
 		"--algorithm Coin":                                "there are ActiveListRing, Bully, ChangRoberts, LeLann, RingList, StatusTableBully",
-		"--processes 0":                                   "must be 1 to 256",
-		"--processes 257":                                 "must be 1 to 256",
+		"--processes 0":                                   "must be 1 to 100",
+		"--processes 101":                                 "must be 1 to 100",
 		"--processes 5 --crashed 6":                       "--crashed 6: there is no such process; they are numbered 1 to 5",
 		"--processes 5 --initiator 0":                     "--initiator 0: there is no such process; they are numbered 1 to 5",
 		"--processes 5 --crashed 4 --initiator 4":         "process 4 has crashed (--crashed), so it cannot call an election; name a live one",

@@ -146,7 +146,7 @@ func TestNotesFitIntoEvents(t *testing.T) {
 
 // What is said of a lost majority is an event in full, also where names are long.
 func TestLostMajorityFitsIntoAnEvent(t *testing.T) {
-	f := findings{group: newGuarded(0).group, choice: choice{voters: 256}}
+	f := findings{group: newGuarded(0).group, choice: choice{voters: 100}}
 	for i := range 20 {
 		f.step.lost = append(f.step.lost, fmt.Sprintf("%s-%d", strings.Repeat("a", 58), i))
 	}

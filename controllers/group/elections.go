@@ -110,7 +110,7 @@ func newElection(chosen choice, elections []v1.ElectionStatus, o observation) v1
 	}
 	e.DisplayEpoch = displayEpoch(e.Epoch)
 	if r := o.published.Roster; r != nil {
-		//nolint:gosec // a roster has 256
+		//nolint:gosec // a roster has 100
 		e.MessagesAtMost = new(int32(cost.Messages(string(e.Algorithm), len(r.Members))))
 	}
 	return e

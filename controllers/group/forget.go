@@ -8,8 +8,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/membership"
 )
 
-// longestForget is the most bytes of the forget annotation that are read. A request that names 256
-// voters with the longest names and UIDs takes 80 KiB; Kubernetes allows annotations of 256 KiB.
+// longestForget is the most bytes of the forget annotation that are read. A request that names 100
+// voters with the longest names and UIDs takes 32 KiB; Kubernetes allows annotations of 256 KiB.
 const longestForget = 96 << 10
 
 // forgetRequest returns what the group's annotation asks for about the roster of this generation,

@@ -46,7 +46,7 @@ func TestAllVotersOfAGroupCanBeForgottenAtOnce(t *testing.T) {
 }
 
 // What somebody may leave in the annotation for ever costs a pass next to nothing: what is too
-// long is not read at all, and of a request about another roster no voter is. Reading 256 voters
+// long is not read at all, and of a request about another roster no voter is. Reading 100 voters
 // allocates a thousand times.
 func TestARequestThatDoesNotCountIsNotRead(t *testing.T) {
 	long := asking(t, 7, 3*v1.MaxProcesses)

@@ -91,7 +91,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 	}
 	if voters := len(votersIn(o.published.Roster)); guarded(o.group) && voters > 0 {
 		d.status.ToleratedFailures = new(
-			int32(lease.Tolerates(voters))) //nolint:gosec // a roster has 256 voters at most
+			int32(lease.Tolerates(voters))) //nolint:gosec // a roster has 100 voters at most
 	}
 	for _, p := range all {
 		row, recheck := rowOf(p, chosen.name, o.now)

@@ -297,7 +297,7 @@ func TestConditions(t *testing.T) {
 			s.group.Spec.Priority = v1.PriorityPolicy{Default: new(int32(0))}
 			return s
 		}(), "Ready=False/NoCandidate CoordinatorElected=False/NoCandidate Degraded=False/AllWell Reconciling=False/NoCandidate Stalled=True/NoCandidate"},
-		{"too many", newScene(257), "Ready=False/TooManyProcesses CoordinatorElected=Unknown/NoReports Degraded=True/ProcessesUnknown Reconciling=False/TooManyProcesses Stalled=True/TooManyProcesses"},
+		{"too many", newScene(101), "Ready=False/TooManyProcesses CoordinatorElected=Unknown/NoReports Degraded=True/ProcessesUnknown Reconciling=False/TooManyProcesses Stalled=True/TooManyProcesses"},
 		{"one has not taken the roster", func() *scene {
 			s := well()
 			s.edit(0, func(r *roster.Report) { r.Generation-- })

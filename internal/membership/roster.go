@@ -8,7 +8,7 @@ import (
 )
 
 // MaxMembers is how many members a roster holds.
-const MaxMembers = 256
+const MaxMembers = 100
 
 // Roster says who is in a group.
 type Roster struct {

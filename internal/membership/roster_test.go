@@ -73,7 +73,7 @@ func TestGenerationGrowsWithEveryChange(t *testing.T) {
 		{"a pod ends", func(s *scene) { s.Pods[0].Finished = true }, true},
 		{"a priority", func(s *scene) { s.Pods[0].Priority = 9 }, true},
 		{"the settings", func(s *scene) { s.Settings = "ring" }, true},
-		{"too many pods: the last roster stays", func(s *scene) { s.Pods = newScene(257).Pods }, false},
+		{"too many pods: the last roster stays", func(s *scene) { s.Pods = newScene(101).Pods }, false},
 		{"the status was wiped", func(s *scene) { s.Roster = nil }, true},
 		{"the status was set back", func(s *scene) { s.Roster = &Roster{Generation: 1} }, true},
 	} {

@@ -262,7 +262,7 @@ func TestGoneSinceOutlastsTheManager(t *testing.T) {
 func TestVotersKeepTheirPlace(t *testing.T) {
 	s := voting(3)
 	s.loses(1, 0).loses(2, 0)
-	s.Pods = append(s.Pods[:2], newScene(257).Pods[3:]...)
+	s.Pods = append(s.Pods[:2], newScene(101).Pods[3:]...)
 	s.pass()
 	if len(s.Roster.Members) != MaxMembers || s.voters() != "p-0 p-1 p-2" {
 		t.Fatalf("%d members, voters %q", len(s.Roster.Members), s.voters())

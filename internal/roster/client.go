@@ -22,7 +22,7 @@ const (
 	pingInterval = 15 * time.Second
 	pingTimeout  = 5 * time.Second
 	trustPoll    = 250 * time.Millisecond // how often the client looks for a missing CA bundle
-	// a roster of 256 processes with the longest names is smaller
+	// a roster of 100 processes with the longest names is smaller
 	maxUpdateSize = 1 << 20
 )
 

@@ -12,7 +12,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// maxFile is the largest file that Parse reads, in bytes: 256 processes with the longest names fit.
+// maxFile is the largest file that Parse reads, in bytes: 100 processes with the longest names fit.
 const maxFile = 1 << 20
 
 // file is the JSON form of a Roster, with units in the names as in the API.

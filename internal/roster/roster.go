@@ -12,7 +12,7 @@ import (
 
 // The limits of a roster, which are those of the API.
 const (
-	MaxProcesses = 256
+	MaxProcesses = 100
 	MaxPriority  = 1_000_000
 	maxName      = 253
 	maxUID       = 64

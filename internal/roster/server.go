@@ -20,7 +20,7 @@ const (
 	joinQueue       = 5 * time.Second
 	maxToken        = 32 << 10
 	maxRequest      = 8 << 10
-	maxMessageSize  = 256 << 10 // a report of 256 rows with the longest names is below 100 KiB
+	maxMessageSize  = 256 << 10 // a report of 100 rows with the longest names is below 100 KiB
 	handshakeWithin = 10 * time.Second
 	idleWithin      = 30 * time.Second // a connection that follows nothing is closed after this time
 	// A connection without a certificate is there for one Join. It may send the longest token and

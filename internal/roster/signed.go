@@ -9,7 +9,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
-// MaxSigned is the size of the largest signed roster that Open reads, in bytes. One of 256
+// MaxSigned is the size of the largest signed roster that Open reads, in bytes. One of 100
 // processes with the longest names is smaller.
 const MaxSigned = 240 << 10
 

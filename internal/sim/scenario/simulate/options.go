@@ -12,7 +12,7 @@ import (
 )
 
 // MaxProcesses is the largest group that can be simulated: that of an ElectionGroup.
-const MaxProcesses = 256
+const MaxProcesses = 100
 
 // What is simulated if nobody says otherwise.
 const (
