@@ -10,7 +10,7 @@ import (
 
 // longestForget is the most bytes of the forget annotation that are read. A request that names 100
 // voters with the longest names and UIDs takes 32 KiB; Kubernetes allows annotations of 256 KiB.
-const longestForget = 96 << 10
+const longestForget = 48 << 10
 
 // forgetRequest returns what the group's annotation asks for about the roster of this generation,
 // with nothing but the generation if it is about another one: only then are its voters read. A

@@ -56,7 +56,7 @@ func TestARequestThatDoesNotCountIsNotRead(t *testing.T) {
 	}{
 		"another roster":  {asking(t, 6, v1.MaxProcesses), ""},
 		"a later roster":  {asking(t, 8, v1.MaxProcesses), ""},
-		"too long":        {long, "and at most 98304 are read"},
+		"too long":        {long, "and at most 49152 are read"},
 		"too long spaces": {annotated(`{"generation":7}` + strings.Repeat(" ", longestForget)), "at most"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -43,7 +43,7 @@ const (
 	lockFile        = "lock"
 )
 
-// maxFile bounds what is read of one file: a roster of 256 processes with the longest names, and a
+// maxFile bounds what is read of one file: a roster of 100 processes with the longest names, and a
 // CA bundle as large as the API server takes it, are below it.
 const maxFile = 1 << 20
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// maxEvents bounds a picture: 256 processes of 64 messages each. Of more, the rest is left out.
+// maxEvents bounds a picture: 100 processes keep 64 messages each. Of more, the rest is left out.
 const maxEvents = 16 << 10
 
 // maxLanes bounds its processes, which a liar may invent.

@@ -8,10 +8,10 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// The limits of a frame. A group has at most 256 processes, and a Kubernetes name at most 253
+// The limits of a frame. A group has at most 100 processes, and a Kubernetes name at most 253
 // bytes.
 const (
-	maxEntries   = 256
+	maxEntries   = 100
 	maxNameBytes = 253
 	maxHops      = 4096
 	maxFrame     = 256 << 10 // bytes on the wire

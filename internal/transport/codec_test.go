@@ -28,11 +28,11 @@ func TestWhatCannotBeReceivedCannotBeSent(t *testing.T) {
 		"the most hops":    {func(m *election.Message) { m.Hops = maxHops }, ""},
 		"a longer list": {
 			func(m *election.Message) { m.List = make([]string, maxEntries+1) },
-			"257 entries",
+			"101 entries",
 		},
 		"a longer table": {
 			func(m *election.Message) { m.Table = make([]election.Entry, maxEntries+1) },
-			"257 entries",
+			"101 entries",
 		},
 		"a longer process": {func(m *election.Message) { m.Process = tooLong }, "254 bytes"},
 		"a longer initiator": {

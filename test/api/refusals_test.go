@@ -64,8 +64,8 @@ func TestRefusedCreation(t *testing.T) {
 		{"a bad process name", func(g *podestav1.ElectionGroup) {
 			g.Spec.Processes = []podestav1.Process{{Name: "Scheduler_0", Priority: ptr.To[int32](1)}}
 		}, "spec.processes[0].name: Invalid value: \"Scheduler_0\": name must be a pod's name: lower case letters, digits, '-' and '.'"},
-		{"too many processes", func(g *podestav1.ElectionGroup) { g.Spec.Processes = processes(257, 1) },
-			"spec.processes: Too many: 257: must have at most 256 items"},
+		{"too many processes", func(g *podestav1.ElectionGroup) { g.Spec.Processes = processes(101, 1) },
+			"spec.processes: Too many: 101: must have at most 100 items"},
 		{"as many processes as there may be", func(g *podestav1.ElectionGroup) { g.Spec.Processes = processes(256, 1) }, ""},
 
 		{"a timeout shorter than two heartbeats", func(g *podestav1.ElectionGroup) {
