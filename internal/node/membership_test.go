@@ -68,18 +68,6 @@ func TestAVoteOfAnotherStateDirectory(t *testing.T) {
 	}
 }
 
-// A response shows that another process has a newer roster, as a request does.
-func TestBehindAResponse(t *testing.T) {
-	p := start(t, "P3", newRoster(true))
-	p.receive("P1", node.Message{
-		Type:     node.LeaseResponse,
-		Response: lease.Response{Kind: lease.PreVote, Generation: 2},
-	})
-	if !p.behind {
-		t.Error("it does not notice a newer generation")
-	}
-}
-
 // V6: a process that comes back to its group has forgotten nothing that it has promised in this
 // run, nor what the state directory held at its start.
 func TestPromisesOutliveTheGroup(t *testing.T) {

@@ -169,22 +169,6 @@ func TestSuspicionIsConsulted(t *testing.T) {
 	}
 }
 
-// F5: while a process follows a leaseholder, what others say of an election does not concern it;
-// without one it does.
-func TestTalkOfElections(t *testing.T) {
-	for _, follows := range []bool{true, false} {
-		p := start(t, "P2", newRoster(true))
-		if follows {
-			p.request("P3", lease.Renew, 1)
-		}
-		p.did()
-		p.receive("P1", electionMessage(election.Election, "P1"))
-		if answers := strings.Contains(p.did(), "OK to P1"); answers == follows {
-			t.Errorf("follows %v: it answers: %v", follows, answers)
-		}
-	}
-}
-
 // In a Classic group the election decides, and nothing is asked of voters.
 func TestClassic(t *testing.T) {
 	p := start(t, "P3", newRoster(false))
@@ -311,22 +295,6 @@ func TestWhatIsNotHeard(t *testing.T) {
 	p.receive("P9", electionMessage(election.Coordinator, "P9"))
 	if p.named() != named {
 		t.Errorf("it names %q after %q", p.named(), named)
-	}
-}
-
-// Another process that uses a newer roster is noticed by its requests and by its responses.
-func TestBehind(t *testing.T) {
-	p := start(t, "P2", newRoster(true))
-	p.request("P3", lease.PreVote, 0)
-	if p.behind {
-		t.Fatal("it is behind its own generation")
-	}
-	p.receive("P3", node.Message{
-		Type:    node.LeaseRequest,
-		Request: lease.Request{Kind: lease.PreVote, Group: "g", Epoch: lease.NewEpoch(2, 0)},
-	})
-	if !p.behind {
-		t.Error("it does not notice a newer generation")
 	}
 }
 

@@ -44,10 +44,14 @@ func TestNewerRosterIsAskedFor(t *testing.T) {
 	} {
 		r := newRoster(true)
 		p := start(t, "P2", r)
+		p.request("P3", lease.PreVote, 0)
+		if p.behind {
+			t.Fatal("it is behind its own generation")
+		}
 		p.receive("P3", m)
 		p.receive("P3", m)
-		if n := p.count(node.RosterRequest); n != 1 || !p.node.Awaits("P3") || p.node.Awaits("P1") {
-			t.Errorf("%s: %d requests, awaits P3 %t", what, n, p.node.Awaits("P3"))
+		if n := p.count(node.RosterRequest); n != 1 || !p.behind || !p.node.Awaits("P3") || p.node.Awaits("P1") {
+			t.Errorf("%s: %d requests, behind %t, awaits P3 %t", what, n, p.behind, p.node.Awaits("P3"))
 		}
 		p.pass(r.Heartbeat)
 		p.receive("P3", m)

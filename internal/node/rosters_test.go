@@ -70,21 +70,6 @@ func TestAnUnknownAlgorithm(t *testing.T) {
 	}
 }
 
-// Another group of the same name is another group: the process leaves the old one first.
-func TestAnotherGroupOfTheName(t *testing.T) {
-	p := start(t, "P3", newRoster(true))
-	p.hold()
-	other := newRoster(true)
-	other.Group = "h"
-	p.step(node.Event{Type: node.RosterReceived, Roster: other})
-	if did := p.did(); !strings.HasPrefix(did, "revoke") {
-		t.Errorf("it did: %s", did)
-	}
-	if v := p.node.View(); v.Group != "h" || v.Coordinator != "" {
-		t.Errorf("it shows %+v", v)
-	}
-}
-
 // V12: a group that the process has left counts on: an older roster of it changes nothing, and the
 // one that it had is taken up again.
 func TestReturnToAGroup(t *testing.T) {
