@@ -2,10 +2,10 @@ package election
 
 import "slices"
 
-// settling is the T after an announcement of a bully, in which messages may still come that were
-// sent before it was known. When T is over, whoever has contradicted the coordinator is asked whom
-// it follows: most have heard the announcement since. On a ring no T follows an announcement: an
-// election costs a few messages a process, and is held at once.
+// settling is the T after an announcement of a bully. Messages that were sent before the
+// announcement may still arrive in it. When T is over, the driver asks the processes that have
+// contradicted the coordinator (Doubters); most of them have heard the announcement by then. A ring
+// does not settle: its elections cost few messages, and it holds one at once.
 type settling struct {
 	recent    bool     // COORDINATOR was received or sent less than T ago
 	contested ID       // the announcement that others have contradicted
@@ -19,10 +19,10 @@ func (m *Machine) settle() {
 	m.wait(AwaitStragglers, 1)
 }
 
-// contest takes that a process contradicts this one's view, by a COORDINATOR from below or by a
-// VIEW, and reports whether that counts now. If the coordinator was announced less than T ago, it
-// may have been sent before that, so the process is asked when T is over. Two processes that each
-// rank higher by their own rosters would otherwise answer each other at once, without end.
+// contest takes a message that contradicts this process's view, a COORDINATOR from below or a VIEW,
+// and reports whether it counts now. Less than T after an announcement it does not, because it may
+// be older; its sender is asked when T is over. Otherwise two processes that each rank higher by
+// their own rosters would answer each other at once, without end.
 func (m *Machine) contest(from Process) (now bool) {
 	s := &m.settling
 	if from.Name == m.coordinator || !s.recent {
@@ -50,10 +50,10 @@ func (m *Machine) undisputed() {
 	m.settling.contested, m.settling.against = ID{}, m.settling.against[:0]
 }
 
-// Doubters returns the names of the processes that are to be asked whom they follow: they have
-// contradicted this process, and may have changed their minds. What they say is Answered; that they
-// do not answer means nothing. One that cannot be reached is asked when it can: it may have dropped
-// this process's VIEW.
+// Doubters returns the names of the processes that the driver asks whom they follow. They have
+// contradicted this process, and may have changed their minds. Their answers are events of type
+// Answered, and their silence means nothing. A process whose link is down is asked when the link is
+// up again: it may have dropped this process's VIEW.
 func (m *Machine) Doubters() []string {
 	s := &m.settling
 	if s.recent || m.electing || len(s.against) == 0 || s.contested != m.decision ||

@@ -14,9 +14,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
-// The largest group that an ElectionGroup may have forms with the default timing, in virtual time,
-// in which each process has a CPU of its own. It fails over when the coordinator's process ends, and
-// when the next one stands still, and nobody is suspected when nothing happens.
+// A group of as many processes as an ElectionGroup may have forms with the default timing. It fails
+// over when the coordinator's process ends, and when the next coordinator stands still. Nobody is
+// suspected when nothing happens. Time is virtual, and each process has a CPU of its own.
 func TestTheLargestGroup(t *testing.T) {
 	for _, algorithm := range election.Algorithms() {
 		for _, guarded := range []bool{false, true} {
