@@ -18,6 +18,9 @@ import (
 // over when the coordinator's process ends, and when the next coordinator stands still. Nobody is
 // suspected when nothing happens. Time is virtual, and each process has a CPU of its own.
 func TestTheLargestGroup(t *testing.T) {
+	if testing.Short() {
+		t.Skip("1,200 processes take half a minute of CPU time")
+	}
 	for _, algorithm := range election.Algorithms() {
 		for _, guarded := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, Guarded %t", algorithm, guarded), func(t *testing.T) {
