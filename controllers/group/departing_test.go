@@ -1,8 +1,6 @@
 package group
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,16 +11,6 @@ import (
 func (s *scene) depart(pod int) *scene {
 	s.pods[pod].DeletionTimestamp = &metav1.Time{Time: s.now.Add(30 * time.Second)}
 	return s
-}
-
-// told is the roster as agents are told it: "p-0:1 p-1:2+", + for a voter.
-func told(d rosterDecision) string {
-	var all []string
-	for _, p := range d.roster.Processes {
-		voter := map[bool]string{true: "+"}[p.Voter]
-		all = append(all, fmt.Sprintf("%s:%d%s", p.Name, p.Priority, voter))
-	}
-	return strings.Join(all, " ")
 }
 
 // The status shows a process's own priority, and a coordinator for as long as it is followed.

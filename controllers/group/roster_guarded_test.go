@@ -1,7 +1,6 @@
 package group
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -57,15 +56,6 @@ func (s *scene) acknowledge() {
 			s.sightings[uid] = seen
 		}
 	}
-}
-
-// voters are the names of the voters on the persisted roster.
-func (s *scene) voters() string {
-	var names []string
-	for _, m := range votersIn(s.observation.published.Roster) {
-		names = append(names, m.Name)
-	}
-	return strings.Join(names, " ")
 }
 
 // terminated has the kubelet report that a pod's containers have ended, for good.

@@ -139,7 +139,7 @@ func (g *generator) visit(n ast.Node) bool {
 		}
 	case *ast.ExprStmt:
 		name, _, _ := strings.Cut(g.code(n), "(")
-		lock := strings.HasSuffix(name, "Lock") || strings.HasSuffix(name, "Unlock") // only luck finds that
+		lock := strings.HasSuffix(name, "Lock") || strings.HasSuffix(name, "Unlock")
 		if !lock && !text.MatchString(name) {
 			g.replace(n, "", "without")
 		}
@@ -152,7 +152,8 @@ func (g *generator) binary(n *ast.BinaryExpr) {
 	switch with := other[n.Op.String()]; {
 	case n.Op == token.LAND, n.Op == token.LOR:
 		g.replace(n, x, "instead of")
-		if left, ok := n.X.(*ast.BinaryExpr); !ok || left.Op != n.Op { // else the operands of x go one by one
+		// In a || b || c, the mutants of a || b drop a and b.
+		if left, ok := n.X.(*ast.BinaryExpr); !ok || left.Op != n.Op {
 			g.replace(n, y, "instead of")
 		}
 	case x == "err" && y == "nil", // every test notices that

@@ -39,7 +39,7 @@ func (s *suites) try(ctx context.Context, m mutant) (verdict, error) {
 	if err != nil {
 		return "", err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	overlay, err := m.overlay(dir)
 	if err != nil {
 		return "", err
@@ -73,7 +73,9 @@ func (s *suites) limit(ctx context.Context, folder string) (time.Duration, error
 }
 
 // test runs the short tests of a package, in the module that it belongs to, on one processor.
-func test(ctx context.Context, folder string, limit time.Duration, flags ...string) ([]byte, error) {
+func test(
+	ctx context.Context, folder string, limit time.Duration, flags ...string,
+) ([]byte, error) {
 	flags = append([]string{"test", "-short", "-p=1", "-vet=off", "-count=1", "-failfast",
 		"-timeout=" + limit.String()}, flags...)
 	c := exec.CommandContext(ctx, "go", append(flags, ".")...)
