@@ -19,8 +19,8 @@ import (
 const (
 	// agentImage is the repository, without its registry, of the agent's image.
 	agentImage = "podesta-dev/agent"
-	// managerUser is who the manager is in an installation: it has no more rights here than config/rbac
-	// gives it.
+	// managerUser is who the manager is in an installation: it has no more rights here than
+	// config/rbac gives it.
 	managerUser = "system:serviceaccount:podesta-system:podesta-manager"
 	// rosterService is where the agents of the samples look for the manager.
 	rosterService = "podesta-roster.podesta-system.svc:9443"
@@ -37,7 +37,8 @@ type flags struct {
 func (f *flags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.root, "root", ".",
 		"root of the source tree, with bin/ and config/")
-	cmd.Flags().StringVar(&f.options.State, "dir", "", "directory of the cluster: kubeconfig, logs, pods")
+	cmd.Flags().StringVar(&f.options.State, "dir", "",
+		"directory of the cluster: kubeconfig, logs, pods")
 }
 
 func upCommand() *cobra.Command {

@@ -18,7 +18,8 @@ type progress struct {
 }
 
 func (p progress) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(p.log, "%4.0f s  %s\n", time.Since(p.start).Seconds(), fmt.Sprintf(format, args...))
+	text := fmt.Sprintf(format, args...)
+	_, _ = fmt.Fprintf(p.log, "%4.0f s  %s\n", time.Since(p.start).Seconds(), text)
 }
 
 // step does work and prints its name, then how much is done every now and then and at the end.

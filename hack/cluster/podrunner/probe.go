@@ -131,7 +131,8 @@ func try(ctx context.Context, probe *corev1.Probe, address string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(max(probe.TimeoutSeconds, 1))*time.Second)
 	defer cancel()
 	at := net.JoinHostPort(address, strconv.Itoa(probe.HTTPGet.Port.IntValue()))
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+probe.HTTPGet.Path, nil)
+	url := "http://" + at + probe.HTTPGet.Path
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}

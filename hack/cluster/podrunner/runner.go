@@ -3,9 +3,9 @@
 // writes their status as a kubelet does.
 //
 // It isolates nothing, pulls no images and serves no Services, exec or logs; kind does. It knows as
-// much of a pod as the samples and tests need, and refuses one that needs more (judge). There are no
-// mount namespaces and no DNS, so mount paths and host names in a pod's args, command and env values
-// are replaced by what stands for them (replacer).
+// much of a pod as the samples and tests need, and refuses one that needs more (judge). There are
+// no mount namespaces and no DNS, so mount paths and host names in a pod's args, command and env
+// values are replaced by what stands for them (replacer).
 //
 // A pod is owned by one goroutine (worker). It decides purely (podState.decide, podState.status)
 // and leaves the files of volumes, the writing of status and the probes to goroutines of their own

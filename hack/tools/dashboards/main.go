@@ -12,8 +12,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/grafana/grafana-foundation-sdk/go/cog"
 )
 
 func main() {
@@ -39,7 +37,7 @@ func write(path string, builder *classic) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	for i := range d.Panels {
-		d.Panels[i].Panel.Id = cog.ToPtr(uint32(i + 1))
+		d.Panels[i].Panel.Id = new(uint32(i + 1))
 	}
 	var content bytes.Buffer
 	encoder := json.NewEncoder(&content)

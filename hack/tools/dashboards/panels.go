@@ -39,8 +39,8 @@ const (
 
 // chosen is the Prometheus that the user of a dashboard chooses.
 var chosen = common.DataSourceRef{
-	Type: cog.ToPtr("prometheus"),
-	Uid:  cog.ToPtr("${datasource}"),
+	Type: new("prometheus"),
+	Uid:  new("${datasource}"),
 }
 
 func newDashboard(uid, title, description string) *classic {
@@ -79,6 +79,7 @@ func (p panel) Build() (dashboard.Panel, error) { return dashboard.Panel(p), nil
 // row places panels side by side, below what is there. They share the width.
 func row(d *classic, height uint32, panels ...cog.Builder[dashboard.Panel]) {
 	const columns = 24
+	width := uint32(columns / len(panels)) //nolint:gosec // it is at most 24
 	for _, builder := range panels {
 		built, err := builder.Build()
 		if err != nil {
@@ -86,7 +87,7 @@ func row(d *classic, height uint32, panels ...cog.Builder[dashboard.Panel]) {
 			continue
 		}
 		built.Datasource = &chosen
-		built.GridPos = &dashboard.GridPos{H: height, W: columns / uint32(len(panels))}
+		built.GridPos = &dashboard.GridPos{H: height, W: width}
 		d.WithPanel(panel(built))
 	}
 }
@@ -177,7 +178,7 @@ func lines(title, description, unit string,
 }
 
 // refID names the queries of a panel: A, B, …
-func refID(i int) string { return string(rune('A' + i)) }
+func refID(i int) string { return "ABCDEFGH"[i : i+1] }
 
 // states draws a row for each series, coloured by its values' words.
 func states(title, description string, words map[string]dashboard.ValueMappingResult,
