@@ -108,9 +108,3 @@ func (m *Machine) Size() int {
 		m.out.Requests,
 	)
 }
-
-// Learn has the machine ask for that long a lease when it leads (LH10).
-func (m *Machine) Learn(lease time.Duration) {
-	l := &m.leaseholder.length
-	l.lease, l.since = lease, m.now.Boot
-}

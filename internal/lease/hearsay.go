@@ -85,9 +85,9 @@ func (s *preVote) unheardFrom(majority int, now Instant) (at Instant, ok bool) {
 	return now + remaining[majority-1], true
 }
 
-// undecidable reports whether a process that suspects the leaseholder need not wait for more
-// answers: a majority has answered, whose promises tell when to ask again; the leaseholder itself
-// will hardly answer, and the rest do not make a majority.
+// undecidable reports whether a process that suspects the leaseholder can stop waiting for answers.
+// A majority has answered, so their promises tell when to ask again. The answers that are missing
+// cannot make a majority: the leaseholder itself will hardly answer.
 func (s *preVote) undecidable(all, majority, answered, unheard int) bool {
 	return s.purpose == suspicion && answered >= majority && unheard+all-answered-1 < majority
 }
