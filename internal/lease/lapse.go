@@ -4,9 +4,9 @@ package lease
 // late. But voters are bound to a leaseholder for longer than it may act. So it asks them at once
 // whether they would promise again (C1), and if a majority would, it seeks a new epoch: a short
 // stop of its own machine, or of theirs, need not change the leader. It asks if it seeks no other
-// epoch already and its clocks agree, if it has led for as long as the longest lease, and if none of
-// its leases lapsed in that time: a process that stops every now and then must not keep the lease
-// without ever using it.
+// epoch already and its clocks agree, if it has led for as long as the longest lease, and if none
+// of its leases lapsed in that time: a process that stops every now and then must not keep the
+// lease without ever using it.
 //
 // If it does not ask, or its first attempt fails, it releases what voters may still have promised,
 // and withdraws its candidacy for a random 4 to 8 T if another process may coordinate. The attempt

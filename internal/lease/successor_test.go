@@ -156,13 +156,6 @@ func TestWhoDeclinedIsNoHeir(t *testing.T) {
 	}
 }
 
-// withdraw makes the app of a process unhealthy.
-func (g *play) withdraw(name string) {
-	a := g.actor(name)
-	a.ill = true
-	g.step(a, lease.Event{Type: lease.Withdrawn})
-}
-
 // awaiting is P1 of three: P3, which led, has named P2 its heir, and has released.
 func awaiting(t *testing.T) *solo {
 	t.Helper()
