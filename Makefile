@@ -154,7 +154,11 @@ verify-tree:
 ##@ Test
 
 .PHONY: test
-test: test-unit test-envtest test-e2e test-alone ## Run all tests: unit, API (envtest) and end to end. No root, no Docker.
+test: ## Run all tests: unit, API (envtest), end to end, floods. No root, no Docker.
+	@$(MAKE) test-unit
+	@$(MAKE) test-envtest
+	@$(MAKE) test-e2e
+	@$(MAKE) test-alone
 
 .PHONY: test-unit
 test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
@@ -179,8 +183,10 @@ test-envtest: race-note bin/agent bin/cluster install-tools ## Run the tests of 
 
 # Both mostly wait, so they run beside each other.
 .PHONY: test-api test-examples
-test-api: bin/cluster
+test-api: bin/cluster bin/image/agent
 	@echo "test-api: API, manager and installation"
+	@bytes=$$(wc -c <bin/image/agent); [ "$$bytes" -le 12000000 ] || \
+	  { echo "test-api: the agent's image has $$bytes bytes: at most 12 MB are promised"; exit 1; }
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; \
 	  packages=$$(go list ./test/... | grep -v /test/e2e); $(RACE) $$packages
 
@@ -193,6 +199,13 @@ test-examples: bin/agent bin/cluster
 test-e2e: race-note build ## Run the end-to-end tests on the local cluster.
 	@echo "test-e2e: elections, kills and edits on the local cluster: some minutes"
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; $(RACE) ./test/e2e -v -timeout 20m -parallel 3
+
+# A flood takes all there is of a machine, so nothing runs beside it.
+.PHONY: test-alone
+test-alone: race-note bin/cluster install-tools ## Flood a manager and an agent, after all other tests.
+	@echo "test-alone: floods: a minute or two"
+	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; \
+	  $(TEST) -tags alone -p 1 -parallel 1 -run '^TestFlooded' ./cmd/agent ./test/install
 
 .PHONY: race-note
 race-note:

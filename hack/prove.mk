@@ -6,8 +6,6 @@
 measure: bin/agent ## Measure failover, traffic, memory and CPU of agents (an hour).
 	@echo "measure: 50 kills for each algorithm, with 5 and with 20 processes"
 	@go run -C bench ./failover kills
-	@echo "measure: four ways for a coordinator to end, Classic and Guarded side by side"
-	@go run -C bench ./failover modes
 	@echo "measure: what quiet groups of 5 and 20 processes send"
 	@go run -C bench ./failover quiet
 
@@ -21,6 +19,22 @@ bench: ## Run the benchmarks of algorithms, nodes, simulator and links COUNT tim
 	@go test -run '^$$' -bench . -benchmem -count $(COUNT) $(BENCHMARKS) | tee bin/bench.txt
 	@echo "bench: bin/bench.txt has this, for OLD= at another commit"
 	@$(BENCHSTAT) $(OLD) bin/bench.txt
+
+ROUNDS ?= 20
+SPAN   ?= 10m
+
+.PHONY: peers
+peers: bin/agent ## Measure failover beside raft, client-go and etcd, then all of them under load for SPAN=10m; root.
+	@go run -C bench/peers . failover --rounds $(ROUNDS)
+	@go run -C bench/peers . stress --span $(SPAN)
+
+GROUPS ?= 200
+SCALE  ?=
+
+.PHONY: scale
+scale: bin/manager control-plane ## Load a manager with GROUPS=200 groups of five pods: memory, failovers, a restart.
+	@echo "scale: $(GROUPS) groups on a control plane of their own (25 pods a second may join)"
+	@go run -C bench ./scale --manager $(CURDIR)/bin/manager --root $(CURDIR) --groups $(GROUPS) $(SCALE)
 
 ##@ Prove
 
@@ -111,6 +125,14 @@ test-rare: race-note ## Check the modules whose dependencies nothing else needs:
 	done
 	@cd client/kubernetes && $(TEST) -run $(RACY) ./...
 	@hack/api/check check client client/kubernetes
+
+ONLY   ?=
+WITHIN ?= 0
+
+.PHONY: mutants
+mutants: ## Change the safety core in small ways that its tests must notice; ONLY=REGEXP of FILE:LINE, WITHIN=10m.
+	@mkdir -p bin
+	@go run ./hack/mutants -only '$(ONLY)' -within $(WITHIN) -o bin/mutants.md
 
 MINUTES ?= 90
 
