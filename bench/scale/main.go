@@ -15,8 +15,8 @@
 // There are no elections, no links between agents and no apps: the agents of a group report what
 // those of a real group would after one (a coordinator, an epoch, the table). There is no kubelet,
 // no scheduler and no controller but the manager's: pods have the status that a kubelet would have
-// written. Agents renew when their certificates are 12 h old, so a run has no renewals. All processes share this machine, and etcd does not sync its disk; each phase
-// tells how much CPU each process took.
+// written. Agents renew their certificates after 12 h, so a run has no renewals. All processes
+// share this machine, and etcd does not sync its disk.
 package main
 
 import (
