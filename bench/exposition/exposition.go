@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Get returns the samples of each family at a URL, added up over their labels.
@@ -17,7 +18,7 @@ func Get(ctx context.Context, url string) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := (&http.Client{Timeout: 2 * time.Minute}).Do(request)
 	if err != nil {
 		return nil, err
 	}

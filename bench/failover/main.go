@@ -87,8 +87,8 @@ func (o *options) flagSet(command string, sizes []int) *pflag.FlagSet {
 	} else {
 		f.DurationVar(&o.span, "span", 20*time.Second, "how long each quiet group is watched")
 	}
-	f.StringSliceVar(&o.agents, "agent", []string{"../bin/agent"}, "Podesta's agent (make bin/agent), "+
-		"as `[NAME=]PATH`; several, to compare builds")
+	f.StringSliceVar(&o.agents, "agent", []string{"../bin/agent"},
+		"Podesta's agent (make bin/agent), as `[NAME=]PATH`; several, to compare builds")
 	f.StringSliceVar(&o.algorithms, "algorithms", election.Algorithms(), "the algorithms to measure")
 	f.IntSliceVar(&o.sizes, "processes", sizes, "the sizes of groups, 2 to 250")
 	f.StringSliceVar(&o.safeties, "safety", []string{roster.Classic, roster.Guarded},

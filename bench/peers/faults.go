@@ -38,16 +38,13 @@ func (f fault) drawn() time.Duration {
 
 // ends are the ways in which a leader ends.
 var ends = []fault{
-	{name: "SIGKILL", strike: strikeBy(syscall.SIGKILL, account.Killed), mend: revive},
-	{
-		name: "SIGSTOP", least: faultLeast, strike: strikeBy(syscall.SIGSTOP, account.Stopped),
-		mend: resume,
-	},
-	{name: "SIGTERM", strike: strikeBy(syscall.SIGTERM, account.Killed), mend: revive},
+	{name: "SIGKILL", strike: by(syscall.SIGKILL, account.Killed), mend: revive},
+	{name: "SIGSTOP", least: faultLeast, strike: by(syscall.SIGSTOP, account.Stopped), mend: resume},
+	{name: "SIGTERM", strike: by(syscall.SIGTERM, account.Killed), mend: revive},
 	{name: "cut", ways: true, least: faultLeast, strike: cutOff, mend: linkAgain},
 }
 
-func strikeBy(s syscall.Signal, does said.Word) func(*team, string) (register.Instant, error) {
+func by(s syscall.Signal, does said.Word) func(*team, string) (register.Instant, error) {
 	return func(t *team, leader string) (register.Instant, error) { return t.signal(leader, s, does) }
 }
 

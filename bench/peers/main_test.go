@@ -64,13 +64,13 @@ func TestChoose(t *testing.T) {
 // A cut has nothing to do with the ways that it does not name.
 func TestCutIsOfOneMember(t *testing.T) {
 	s := &site{names: []string{"p1", "p2", "p3"}}
-	if got := s.way("p1", "p2", "127.0.0.1:1"); got != "127.0.0.1:1" {
+	if got := s.way(t.Context(), "p1", "p2", "127.0.0.1:1"); got != "127.0.0.1:1" {
 		t.Errorf("members that are not proxied reach each other at %s", got)
 	}
 	s.proxied = true
 	for _, from := range s.names {
 		for _, to := range s.names {
-			s.way(from, to, s.address(to, linkPort))
+			s.way(t.Context(), from, to, s.address(to, linkPort))
 		}
 	}
 	defer func() {

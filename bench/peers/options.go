@@ -39,8 +39,8 @@ func (o *options) flagSet(command string) *pflag.FlagSet {
 	f := pflag.NewFlagSet("peers "+command, pflag.ContinueOnError)
 	f.SortFlags = false
 	f.StringSliceVar(&o.agents, "agent", []string{"../../bin/agent"},
-		"Podesta's agent (make bin/agent), as `[NAME=]PATH`. Given several times, each build is a system "+
-			"of its own, with its NAME at the end")
+		"Podesta's agent (make bin/agent), as `[NAME=]PATH`; several builds are systems of their own, "+
+			"with their NAMEs at the end")
 	f.StringSliceVar(&o.systems, "systems", nil, "what to compare, by name, without the NAME of an "+
 		"agent (all)")
 	f.StringVar(&o.json, "json", "", "write the results to this `FILE`, too")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -46,11 +47,11 @@ func (s *site) address(name string, port int) string {
 }
 
 // way is the address at which a member reaches another one: its own, or that of a way.
-func (s *site) way(from, to, address string) string {
+func (s *site) way(ctx context.Context, from, to, address string) string {
 	if !s.proxied || from == to {
 		return address
 	}
-	p, err := proxy.Listen(address)
+	p, err := proxy.Listen(ctx, address)
 	if err != nil {
 		s.failed = errors.Join(s.failed, err)
 		return address

@@ -89,7 +89,6 @@ func (o *stressOptions) strikeAll(ctx context.Context, teams []*team) error {
 	span, cancel := context.WithTimeout(ctx, o.span)
 	defer cancel()
 	for range o.loops {
-		//nolint:gosec // it ends with this program, too
 		if err := exec.CommandContext(span, "sh", "-c", busyLoop).Start(); err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ func podesta(name string, r roster.Roster) system {
 		}
 		members := map[string][]string{}
 		for _, name := range s.names {
-			if err := os.WriteFile(s.path(name+".json"), seenBy(s, name, r).Encode(),
+			if err := os.WriteFile(s.path(name+".json"), seenBy(ctx, s, name, r).Encode(),
 				0o600); err != nil {
 				return nil, err
 			}
@@ -98,11 +98,11 @@ func podesta(name string, r roster.Roster) system {
 }
 
 // seenBy is the roster with the addresses at which one member reaches the others.
-func seenBy(s *site, member string, r roster.Roster) roster.Roster {
+func seenBy(ctx context.Context, s *site, member string, r roster.Roster) roster.Roster {
 	processes := make([]roster.Process, len(r.Processes))
 	for i, p := range r.Processes {
 		if p.Name != member {
-			p.Address = s.way(member, p.Name, p.Address)
+			p.Address = s.way(ctx, member, p.Name, p.Address)
 		}
 		processes[i] = p
 	}
@@ -121,7 +121,7 @@ func raftWith(timeout time.Duration) system {
 	return system{
 		name:    name,
 		meaning: meaning,
-		plan: func(_ context.Context, s *site, _ string) (map[string][]string, error) {
+		plan: func(ctx context.Context, s *site, _ string) (map[string][]string, error) {
 			var known []string
 			for _, name := range s.names {
 				known = append(known, name+"="+s.address(name, linkPort))
@@ -133,7 +133,7 @@ func raftWith(timeout time.Duration) system {
 				}
 				var ways []string
 				for _, other := range s.names {
-					ways = append(ways, other+"="+s.way(name, other, s.address(other, linkPort)))
+					ways = append(ways, other+"="+s.way(ctx, name, other, s.address(other, linkPort)))
 				}
 				members[name] = []string{"raft", "--id", name, "--dir", s.path(name), "--listen",
 					s.address(name, linkPort), "--members", strings.Join(known, ","), "--ways",
@@ -160,11 +160,11 @@ func clientGo(lease, renew, retry time.Duration, release bool) system {
 		name:    name,
 		meaning: meaning,
 		needs:   apiServer,
-		plan: func(_ context.Context, s *site, _ string) (map[string][]string, error) {
+		plan: func(ctx context.Context, s *site, _ string) (map[string][]string, error) {
 			members := map[string][]string{}
 			for _, name := range s.names {
 				members[name] = []string{"client-go", "--id", name, "--kubeconfig", s.servers.kubeconfig,
-					"--server", "https://" + s.way(name, apiServer, s.servers.api), "--lease",
+					"--server", "https://" + s.way(ctx, name, apiServer, s.servers.api), "--lease",
 					filepath.Base(s.dir),
 					"--lease-duration", lease.String(), "--renew-deadline", renew.String(), "--retry-period",
 					retry.String(), fmt.Sprintf("--release=%v", release)}
@@ -196,12 +196,12 @@ func etcdWith(ttl time.Duration) system {
 		name:    "etcd-" + ttl.String(),
 		meaning: fmt.Sprintf("etcd's concurrency.Election with a TTL of %v, one server", ttl),
 		needs:   etcdServer,
-		plan: func(_ context.Context, s *site, _ string) (map[string][]string, error) {
+		plan: func(ctx context.Context, s *site, _ string) (map[string][]string, error) {
 			members := map[string][]string{}
 			for _, name := range s.names {
 				members[name] = []string{"etcd", "--id", name, "--ttl", fmt.Sprint(int(ttl.Seconds())),
 					"--prefix", "/" + filepath.Base(s.dir), "--endpoint",
-					s.way(name, etcdServer, s.servers.etcd)}
+					s.way(ctx, name, etcdServer, s.servers.etcd)}
 			}
 			return members, nil
 		},

@@ -80,8 +80,8 @@ func outcomes(run report.Run, begun register.Instant) []outcome {
 
 // writeOutcomes writes them as a table in Markdown.
 func writeOutcomes(w io.Writer, all []outcome) {
-	fmt.Fprintln(w, "| fault | safety | strikes | changes | fault to the next permission: median | p99 "+
-		"| max | violations | problems |\n|---|---|--:|--:|--:|--:|--:|--:|--:|")
+	fmt.Fprintln(w, "| fault | safety | strikes | changes | fault to the next permission: median "+
+		"| p99 | max | violations | problems |\n|---|---|--:|--:|--:|--:|--:|--:|--:|")
 	for _, o := range all {
 		at := func(share float64) string {
 			if len(o.acts) == 0 {

@@ -32,8 +32,8 @@ func Judge(entries []Entry, from, to register.Instant) Figures {
 	return j.figures
 }
 
-// aftermath is how long a fault goes on to count after the member that it struck is back. The others
-// may be about to elect, or have a higher term.
+// aftermath is how long a fault goes on to count after the member that it struck is back. The
+// others may be about to elect, or have a higher term.
 const aftermath = 2 * time.Second
 
 // judge goes through the entries.
@@ -55,6 +55,7 @@ func (j *judge) take(e Entry) {
 	counts := e.At >= j.from
 	calm := j.fault == 0 && (j.back == 0 || e.At > j.back.Add(aftermath))
 	switch e.Word {
+	case said.Names: // whom others name makes nobody a leader
 	case said.Leads:
 		if j.dead[e.Member] || j.stopped[e.Member] {
 			return

@@ -27,13 +27,13 @@ type Proxy struct {
 }
 
 // Listen opens a way from a port of 127.0.0.1 to a target. The caller must Close it.
-func Listen(target string) (*Proxy, error) {
-	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", "127.0.0.1:0")
+func Listen(ctx context.Context, target string) (*Proxy, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("a proxy to %s: %w", target, err)
 	}
 	p := &Proxy{target: target, listener: listener, open: make(chan struct{})}
-	p.ctx, p.end = context.WithCancel(context.Background())
+	p.ctx, p.end = context.WithCancel(context.WithoutCancel(ctx))
 	close(p.open)
 	p.running.Go(p.accept)
 	return p, nil

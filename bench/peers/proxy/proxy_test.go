@@ -13,7 +13,7 @@ import (
 
 func listen(t *testing.T, target string) *Proxy {
 	t.Helper()
-	p, err := Listen(target)
+	p, err := Listen(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}

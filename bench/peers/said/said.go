@@ -52,7 +52,8 @@ func Parse(text string) (Line, error) {
 		return Line{}, fmt.Errorf("%q: %w", text, errLine)
 	}
 	l := Line{At: register.Instant(at), Word: Word(fields[1]), Name: strings.Join(fields[2:], " ")}
-	if l.Word == Names && len(fields) <= 3 || (l.Word == Leads || l.Word == Ceases) && len(fields) == 2 {
+	leads := l.Word == Leads || l.Word == Ceases
+	if l.Word == Names && len(fields) <= 3 || leads && len(fields) == 2 {
 		return l, nil
 	}
 	return Line{}, fmt.Errorf("%q: %w", text, errLine)
