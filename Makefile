@@ -111,10 +111,7 @@ lint: ## Run the linters of .golangci.yml on every module.
 	@failed=0; for module in $(MODULES); do \
 	  echo "lint: $$module"; \
 	  (cd $$module && $(LINT) ./...) || failed=1; \
-	done; \
-	echo "lint: the conventions of Kubernetes APIs"; \
-	go tool -modfile=hack/tools/kal/go.mod golangci-lint-kube-api-linter run --config hack/tools/kal/golangci.yml ./api/... || failed=1; \
-	exit $$failed
+	done; exit $$failed
 
 .PHONY: lint-fix
 lint-fix: ## Run the linters, and let them mend what they can.

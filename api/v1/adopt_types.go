@@ -18,7 +18,7 @@ type SetBackStatus struct {
 	// newest is the newest generation that agents report.
 	// +required
 	// +kubebuilder:validation:Minimum=1
-	Newest int64 `json:"newest"`
+	Newest int64 `json:"newest,omitempty"`
 
 	// held is the generation of the newest roster that an agent has shown the manager, and that a
 	// manager signed. Absent if there is none.

@@ -12,7 +12,7 @@ type ElectionReason string
 type ElectionStatus struct {
 	// at is the time at which the manager first saw the result.
 	// +required
-	At metav1.MicroTime `json:"at,omitzero"`
+	At metav1.MicroTime `json:"at,omitzero"` //nolint:kubeapilinter // the zero time is none
 
 	// id names the election as the agents do: the process that called it, the number of that
 	// process's start, and a sequence number, for example scheduler-3/17/4. Absent if no agent has

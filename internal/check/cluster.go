@@ -65,8 +65,9 @@ func (b *book) nodes(f *Facts) {
 	switch {
 	case len(architectures) > 1:
 		b.judge(check, Warning, fmt.Sprintf("of %d nodes that do, some are of amd64 and some of arm64, "+
-			"and make docker-build builds images of one architecture", fit), "Keep the manager and the pods of "+
-			"groups to the nodes of that one (nodeSelector kubernetes.io/arch), or build images of both.")
+			"and make docker-build builds images of one architecture", fit),
+			"Keep the manager and the pods of groups to the nodes of that one (nodeSelector "+
+				"kubernetes.io/arch), or build images of both.")
 		return
 	case fit > 0:
 		b.note(check, fmt.Sprintf("%d of %d are ready, run Linux on amd64 or arm64, and take pods",

@@ -90,16 +90,6 @@ func (w *writes) watch(next http.RoundTripper) http.RoundTripper {
 // neither its reason nor its note once more.
 const again = "recorded again"
 
-// events are the writes of events with that reason, and of all events that were recorded again.
-func (w *writes) events(namespace, reason string) (some []string) {
-	for _, line := range w.in(namespace) {
-		if strings.Contains(line, " events") && (strings.HasSuffix(line, reason) || strings.HasSuffix(line, again)) {
-			some = append(some, line)
-		}
-	}
-	return some
-}
-
 // reasonIn finds the reason in an event, in whatever encoding it is sent.
 func reasonIn(event []byte) string {
 	for _, reason := range []string{"CoordinatorElected", "CoordinatorLost", "ProcessCrashed", "ProcessRecovered",
@@ -364,14 +354,4 @@ func rosterOf(g *v1.ElectionGroup) func(roster.Update) bool {
 	return func(u roster.Update) bool {
 		return u.Roster != nil && u.Roster.Generation == g.Status.Roster.Generation
 	}
-}
-
-// unlabelled waits until no pod carries the role label.
-func unlabelled(t *testing.T, namespace string) {
-	t.Helper()
-	eventually(t, "the role label gone", func() bool {
-		pods := &corev1.PodList{}
-		must(t, kube.List(bg, pods, client.InNamespace(namespace), client.HasLabels{v1.RoleLabel}))
-		return len(pods.Items) == 0
-	})
 }
