@@ -17,12 +17,12 @@ func bully000() Claim {
 			}
 			for i := 1; i <= 9; i++ {
 				lives := asked(f.notices("Bully", 10, i), i)
-				f.keep()
 				r := f.afterCrash("Bully", 10, i)
 				told := count(r, func(e scenario.Event) bool { return e.Message.Kind == election.Coordinator && e.Process == "P9" })
 				f.row(name(i), compare(f, lives, 10-i), compare(f, asked(r, i), 9-i), compare(f, told, 8))
 			}
 		},
+		Call:       "--processes 10 --crashed 10 --initiator 9",
 		Convention: "The coordinator that Pi has just missed, and has no open link to, is not asked again. So it is in the example of 002, and in the figures of 004.",
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/podesta-dev/podesta/internal/sim/scenario"
-	"github.com/podesta-dev/podesta/internal/sim/scenario/simulate"
 )
 
 // Claim is a statement of a seed, and how it is tried.
@@ -20,8 +19,9 @@ type Claim struct {
 	// Because says why the figures do not come out. A claim without it must come out, and one with it
 	// must not.
 	Because string
-	// NoCall says why no call of `kubectl election simulate` repeats what is measured.
-	NoCall string
+	// Call has the flags with which `kubectl election simulate` plays the last case that is measured,
+	// for a claim with either of these two.
+	Call string
 }
 
 // Finding is what was measured: a table, and how many of its figures are not what the seed says.
@@ -31,18 +31,8 @@ type Finding struct {
 	wrong  int
 	right  int
 	err    error
-	newest *run // the newest since the last line of the table
-	call   call // repeats the last line of the table
+	newest *scenario.Result // of what was played
 }
-
-// run is a scenario that was played.
-type run struct {
-	scenario.Scenario
-	result scenario.Result
-}
-
-// call is a command line, and the last line that it prints.
-type call struct{ line, says string }
 
 // Verdict is what became of a claim.
 type Verdict string
@@ -64,8 +54,8 @@ func (c Claim) Try() (*Finding, Verdict, error) {
 		return f, "", f.err
 	case f.right+f.wrong == 0:
 		return f, "", fmt.Errorf("nothing was compared with %q", c.Quote)
-	case (f.call.line == "") != (c.NoCall != ""):
-		return f, "", fmt.Errorf("%q needs a call that repeats it, or a reason why there is none", c.Quote)
+	case (c.Because != "" || c.Convention != "") != (c.Call != ""):
+		return f, "", fmt.Errorf("%q needs a call that repeats it just if something is said of it", c.Quote)
 	case f.wrong > 0 && c.Because == "":
 		return f, Fails, fmt.Errorf("%d figures of %q do not come out, and nobody says why:\n%s", f.wrong, c.Quote, f.table())
 	case f.wrong > 0:
@@ -88,30 +78,6 @@ func (f *Finding) row(cells ...any) {
 		line = append(line, fmt.Sprint(c))
 	}
 	f.rows = append(f.rows, line)
-	f.keep()
-}
-
-// keep sees that a call repeats the newest run. Every line of a table keeps its last run.
-func (f *Finding) keep() {
-	if f.newest != nil {
-		f.repeat(*f.newest)
-		f.newest = nil
-	}
-}
-
-// repeat finds the call that plays a scenario again, and what it says in the end.
-func (f *Finding) repeat(played run) {
-	line, err := simulate.Call(played.Scenario)
-	if err != nil {
-		f.fail(err)
-		return
-	}
-	r, err := scenario.Play(simulate.Numbered(played.Scenario))
-	if err != nil || r.Total != played.result.Total || r.Finished != played.result.Finished {
-		f.fail(fmt.Errorf("%s: %w, %d messages and %d played, %d and %d repeated", line, err,
-			played.result.Total, played.result.Finished, r.Total, r.Finished))
-	}
-	f.call = call{line, simulate.Summary(r)}
 }
 
 // compare counts whether a figure is what it should be, and marks it if it is not.

@@ -78,13 +78,13 @@ func TestClaimsCanFail(t *testing.T) {
 		verdict Verdict
 		fails   bool
 	}{
-		"right, and no call":    {Claim{Measure: func(f *Finding) { measure(3)(f); f.call = call{} }}, "", true},
-		"a call, and a reason":  {Claim{Measure: measure(3), NoCall: "so"}, "", true},
+		"no call":               {Claim{Measure: measure(3), Convention: "so"}, "", true},
+		"a call for nothing":    {Claim{Measure: measure(3), Call: "--cold"}, "", true},
 		"right":                 {Claim{Measure: measure(3)}, Holds, false},
-		"right by a convention": {Claim{Measure: measure(3), Convention: "so"}, HoldsConvention, false},
-		"wrong, explained":      {Claim{Measure: measure(4), Because: "so"}, Fails, false},
+		"right by a convention": {Claim{Measure: measure(3), Convention: "so", Call: "--cold"}, HoldsConvention, false},
+		"wrong, explained":      {Claim{Measure: measure(4), Because: "so", Call: "--cold"}, Fails, false},
 		"wrong, unexplained":    {Claim{Measure: measure(4)}, Fails, true},
-		"right, explained away": {Claim{Measure: measure(3), Because: "so"}, Holds, true},
+		"right, explained away": {Claim{Measure: measure(3), Because: "so", Call: "--cold"}, Holds, true},
 		"nothing compared":      {Claim{Measure: func(*Finding) {}}, "", true},
 	} {
 		if _, verdict, err := c.claim.Try(); verdict != c.verdict || (err != nil) != c.fails {

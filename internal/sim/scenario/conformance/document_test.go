@@ -3,6 +3,8 @@ package conformance
 import (
 	"fmt"
 	"strings"
+
+	"github.com/podesta-dev/podesta/internal/sim/scenario/simulate"
 )
 
 // seeds are the pages, in order; docs/reference/algorithms says which they are.
@@ -75,8 +77,5 @@ func (c Claim) outcome(verdict Verdict) string {
 
 // repetition is a call that repeats a case, and what it says.
 func (c Claim) repetition(f *Finding) string {
-	if c.NoCall != "" {
-		return "none: " + c.NoCall
-	}
-	return fmt.Sprintf("`%s`: %s", f.call.line, f.call.says)
+	return fmt.Sprintf("`kubectl election simulate %s`: %s", c.Call, simulate.Summary(*f.newest))
 }

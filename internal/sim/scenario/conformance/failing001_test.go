@@ -26,6 +26,7 @@ func failing001() []Claim {
 		Quote:   "If a process pi receives a coordinator message, it sets its variable electedi to the identifier of the coordinator contained within it.",
 		Reading: "Bully, n processes, Pn crashed, P1 initiates. Counted: COORDINATORs that arrive, and those that their receiver follows at once.",
 		Measure: setsElected,
+		Call:    "--processes 10 --crashed 10 --initiator 1",
 		Convention: "From above. A candidate that gets COORDINATOR from below calls an election instead, because the one below did not get its answer in time (B1 in the " +
 			"[counterexamples](counterexamples.md)); the pages do not say what it should do.",
 	}}

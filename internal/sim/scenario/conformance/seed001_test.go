@@ -23,6 +23,7 @@ func both001() []Claim {
 		Quote:   "A process that was down, when it comes back up starts a new election of its own",
 		Reading: "Five processes; P3 was down, and comes back. Counted: whether it starts an election. The sentence stands between the ring and the bully; it is taken for both.",
 		Measure: startsOnRecovery,
+		Call:    "--algorithm StatusTableBully --crashed 3 --recover 3@300 --watch=false",
 		Convention: "It is this seed's rule, so it binds Bully and RingList; LeLann and ChangRoberts, whose seed is silent, do the same. Seeds 002 and 004 have " +
 			"their own: an inquiry round the ring, and REQUEST. ActiveListRing and StatusTableBully hold no election.",
 	}, {

@@ -19,6 +19,7 @@ func seed002() []Claim {
 			f.series("ActiveListRing, n²", 2, 10, func(n int) int { return n * n }, func(n int) int { return f.mostMessages("ActiveListRing", n) })
 			f.reckoned("Bully, n²−1", 2, func(n int) int { return n*n - 1 }, func(n int) int { return f.mostMessages("Bully", n) })
 		},
+		Call:       "--processes 10 --initiator 1",
 		Convention: "For the ring n² is the figure: each of n ELECTs travels n links. For bully it is the order: the lowest initiates, n(n−1) ELECTION and OK, and n−1 COORDINATOR, one for each caller.",
 	}, {
 		Section: "the bully algorithm, the example",

@@ -44,6 +44,7 @@ func bully003() []Claim {
 				f.row(n, units(last), compare(f, units(winner), units(last)))
 			}
 		},
+		Call:       "--processes 10 --crashed 10 --initiator 1",
 		Convention: "All who are asked in one instant call in one instant: the winner is among the last, not after the others.",
 	}, {
 		Section: "Analysis",
@@ -101,6 +102,7 @@ func bound003() []Claim {
 				f.row(n, compare(f, units(at), "7"), compare(f, r.Coordinator, name(n)))
 			}
 		},
+		Call:       "--algorithm RingList --processes 10 --crash 2@5",
 		Convention: "On a real network the fixed time is measured and bounded, and a link that the peer's kernel closes or refuses stands for silence.",
 	}}
 }
@@ -127,6 +129,7 @@ func cost003() []Claim {
 			})
 			f.row(append([]any{"COORDINATOR, besides"}, overRange(2, 10, func(n int) any { return f.notices("Bully", n, 1).Messages[election.Coordinator] })...)...)
 		},
+		Call:       "--processes 10 --initiator 1",
 		Convention: "Without the COORDINATORs. Each of the n(n−1)/2 pairs exchanges one ELECTION and one OK: the process coordinating is alive and answers, too.",
 	}, {
 		Section: "Complexity",
@@ -140,6 +143,7 @@ func cost003() []Claim {
 				f.row(name(i), compare(f, r.Messages[election.Election]+r.Messages[election.OK], k*(k-1)), r.Messages[election.Coordinator])
 			}
 		},
+		Call:       "--processes 8 --initiator 8",
 		Convention: "P8, which coordinates already, announces itself to all others when it starts; to a caller it repeats its announcement.",
 	}}
 }
@@ -190,6 +194,7 @@ func ring003() []Claim {
 				f.row(n-1, n-1, compare(f, right, n-1))
 			}
 		},
+		Call:       "--algorithm RingList --processes 11 --crashed 11 --initiator 10",
 		Convention: "n is the live processes; a process that is known to have failed is skipped and costs nothing.",
 	}, {
 		Section: "Complexity",
@@ -202,6 +207,7 @@ func ring003() []Claim {
 				f.row(k, r.Total, compare(f, r.Total/k, 12))
 			}
 		},
+		Call:       "--algorithm RingList --processes 6 --initiator 1,2,3,4,5,6",
 		Convention: "Per election: k at once take 2n each.",
 	}}
 }

@@ -37,6 +37,7 @@ func behaviour004() []Claim {
 		Quote:   "It then initiates an election, by sending an ELECTION message to the process (say) Pj, having priority just below the failed coordinator",
 		Reading: "StatusTableBully, n processes, P1 suspects Pn, which has crashed, or lives and is suspected wrongly. Counted: whom P1 asks first, and whom all follow.",
 		Measure: justBelow,
+		Call:    "--algorithm StatusTableBully --processes 10 --initiator 1",
 		Because: "P1 asks Pn itself if its link to it is open: Pn may live, and an election among the others would make a second coordinator. The seed assumes (4) that a coordinator " +
 			"that lives answers in time, so that the case does not arise.",
 	}, {
@@ -44,7 +45,6 @@ func behaviour004() []Claim {
 		Quote:   "Pnew will send its priority number and an UPDATE messages to all other processes in the system, to tell them to update Pnew’s status (from CRASHED to NORMAL) in their own process status table",
 		Reading: "StatusTableBully, n processes, P1 crashes and its links close, so that all others show it CRASHED; then it recovers, and nobody's link to it is open yet. Counted: tables that show P1 CRASHED before, and NORMAL after.",
 		Measure: updates,
-		NoCall:  "the command prints no tables. The golden statustable_seed004_recovery.txt plays it.",
 	}, {
 		Section: "4, 7 Critical comment on Bully Algorithm",
 		Quote:   "when a failed process recovers then it must not initiate any election algorithm",
@@ -59,6 +59,7 @@ func behaviour004() []Claim {
 				f.row(n, n, compare(f, asked, 0))
 			}
 		},
+		Call: "--algorithm StatusTableBully --processes 10 --coordinator 9 --crashed 10 --recover 10@300 --watch=false",
 		Convention: "As long as somebody coordinates. A recovering process that finds nobody to follow does call an election: if the table names a coordinator that its own link shows dead, or if " +
 			"its neighbour was electing and no announcement comes within T'.",
 	}}
@@ -68,7 +69,6 @@ func justBelow(f *Finding) {
 	f.columns("n", "Pn crashed: P1 asks", "all follow", "Pn lives: P1 asks", "all follow")
 	for n := 3; n <= 10; n++ {
 		dead := f.afterCrash("StatusTableBully", n, 1)
-		f.keep()
 		alive := f.notices("StatusTableBully", n, 1)
 		f.row(n, compare(f, sent(dead)[0].Peer, name(n-1)), compare(f, dead.Coordinator, name(n-1)),
 			compare(f, sent(alive)[0].Peer, name(n-1)), compare(f, alive.Coordinator, name(n)))
@@ -138,6 +138,7 @@ func worst004() []Claim {
 				return len(slices.DeleteFunc(performed(n), func(p string) bool { return p == name(n-1) }))
 			})...)...)
 		},
+		Call: "--processes 10 --crashed 10 --initiator 1",
 		Because: "Pn−1 performs one, too: lower ones ask it, and it has not missed Pn, so by the rule of seeds 000 to 003 it asks Pn, the only one above it, before it elects itself. " +
 			"By the seed's account Pn−1 asks nobody, and knows from being asked that Pn has failed; the two readings and their counts are at 6.1. Nor are the elections performed one after the other: " +
 			"all whom P1 asks begin in the same instant.",
@@ -148,6 +149,7 @@ func worst004() []Claim {
 		Measure: func(f *Finding) {
 			f.reckoned("messages, n²−n−2", 3, func(n int) int { return n*n - n - 2 }, func(n int) int { return f.afterCrash("Bully", n, 1).Total })
 		},
+		Call:       "--processes 10 --crashed 10 --initiator 1",
 		Convention: "The order is n² and the figure is below n²; the seed gives no figure.",
 	}, {
 		Section: "5.1.1 Worst case, Table 1",
@@ -185,6 +187,7 @@ func best004() []Claim {
 			f.series("messages, n−2", 3, 10, func(n int) int { return n - 2 }, func(n int) int { return f.afterCrash("Bully", n, n-1).Total })
 			f.row(append([]any{"if it asked Pn, too"}, overRange(3, 10, func(n int) any { return f.starts(n, n-1).Total })...)...)
 		},
+		Call:       "--processes 10 --cold --crashed 10 --initiator 9",
 		Convention: "The process that missed the coordinator does not ask it again, as in the example of 002. The seed's \"immediately\" needs that, too: asking would take T.",
 	}, {
 		Section: "5.1.2 Best case",
@@ -204,6 +207,7 @@ func recovery004() []Claim {
 		Measure: func(f *Finding) {
 			f.reckoned("messages, n²−1", 3, func(n int) int { return n*n - 1 }, func(n int) int { return f.recovery("Bully", n, 1).Total })
 		},
+		Call:       "--processes 10 --crashed 1 --recover 1@300 --watch=false",
 		Convention: "The order is n²; the seed gives no figure.",
 	}, {
 		Section: "5.2.1 Worst case, 5.2.2 Best case, 4.3 and 4.4",
@@ -252,6 +256,7 @@ func example004() []Claim {
 		Quote:   "in the same scenario the bully algorithm would take 43 messages to complete the election procedure",
 		Reading: "Bully, n = 10, P10 crashed, P4 initiates. A message sent to a dead process counts. Below it, the readings of the pages that differ in who asks P10.",
 		Measure: fortyThree,
+		Call:    "--processes 10 --cold --crashed 10 --initiator 4",
 		Convention: "P4, which missed P10, does not ask it again; P5 to P9, which did not, do. This is the example of 002, in which the process that missed the coordinator sends one request, to the next, and that one asks " +
 			"the coordinator. The account of 5.1.1, by which \"all the processes except the active process with the highest priority […] perform elections\", gives 43 as well, with P4's question and without P9's. " +
 			"The rule as 000 to 003 have it in words, \"to every process with a higher priority\", gives 44.",

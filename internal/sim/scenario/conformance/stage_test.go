@@ -39,11 +39,10 @@ func names(numbers ...int) []string {
 	return all
 }
 
-// play plays a scenario, and notes if it fails. Of what is played for a line of a table, the last
-// is repeated by a call below it.
+// play plays a scenario, and notes if it fails.
 func (f *Finding) play(s scenario.Scenario) scenario.Result {
 	r, err := scenario.Play(s)
-	f.newest = &run{s, r}
+	f.newest = &r
 	if err != nil {
 		f.fail(fmt.Errorf("%s, %d processes, initiators %v: %w", s.Algorithm, len(s.Processes), s.Initiators, err))
 	}
