@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -96,34 +95,38 @@ func (s *series) Collect(to chan<- prometheus.Metric) {
 	groups := maps.Clone(s.groups) // what is in it is not changed
 	s.mu.Unlock()
 	for key, f := range groups {
-		f.collect(labelled{
-			{Name: new("group"), Value: &key.Name},
-			{Name: new("namespace"), Value: &key.Namespace},
-		}, to)
+		f.collect(key, to)
 	}
 }
 
-func (f figures) collect(by labelled, to chan<- prometheus.Metric) {
-	to <- by.gauge(hasCoordinator, oneIf(f.coordinator != ""))
-	if f.coordinator != "" {
-		to <- by.and("pod", f.coordinator).gauge(coordinatorIs, 1)
+func (f figures) collect(key types.NamespacedName, to chan<- prometheus.Metric) {
+	send := func(d *prometheus.Desc, kind prometheus.ValueType, value float64, more ...string) {
+		labels := append([]string{key.Name, key.Namespace}, more...)
+		to <- prometheus.MustNewConstMetric(d, kind, value, labels...)
 	}
-	to <- by.gauge(epochIs, float64(f.epoch))
-	to <- by.counter(electionsTotal, float64(f.elections))
-	to <- by.gauge(processes, float64(f.processes))
-	to <- by.gauge(connected, float64(f.connected))
-	to <- by.gauge(voters, float64(f.voters))
+	gauge := func(d *prometheus.Desc, value float64, more ...string) {
+		send(d, prometheus.GaugeValue, value, more...)
+	}
+	gauge(hasCoordinator, oneIf(f.coordinator != ""))
+	if f.coordinator != "" {
+		gauge(coordinatorIs, 1, f.coordinator)
+	}
+	gauge(epochIs, float64(f.epoch))
+	send(electionsTotal, prometheus.CounterValue, float64(f.elections))
+	gauge(processes, float64(f.processes))
+	gauge(connected, float64(f.connected))
+	gauge(voters, float64(f.voters))
 	if f.tolerated != nil {
-		to <- by.gauge(tolerated, float64(*f.tolerated))
+		gauge(tolerated, float64(*f.tolerated))
 	}
 	if !f.judged {
 		return
 	}
 	for _, reason := range degradedReasons {
-		to <- by.and("reason", reason).gauge(degraded, oneIf(slices.Contains(f.degraded, reason)))
+		gauge(degraded, oneIf(slices.Contains(f.degraded, reason)), reason)
 	}
 	for _, reason := range stalledReasons {
-		to <- by.and("reason", reason).gauge(stalled, oneIf(f.stalled == reason))
+		gauge(stalled, oneIf(f.stalled == reason), reason)
 	}
 }
 
@@ -132,34 +135,4 @@ func oneIf(holds bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// labelled are the labels of a series; all series of a group share their first ones.
-type labelled []*dto.LabelPair
-
-func (l labelled) and(name, value string) labelled {
-	return append(slices.Clip(l), &dto.LabelPair{Name: &name, Value: &value})
-}
-
-func (l labelled) gauge(d *prometheus.Desc, value float64) prometheus.Metric {
-	return single{d, l, func(m *dto.Metric) { m.Gauge = &dto.Gauge{Value: &value} }}
-}
-
-func (l labelled) counter(d *prometheus.Desc, value float64) prometheus.Metric {
-	return single{d, l, func(m *dto.Metric) { m.Counter = &dto.Counter{Value: &value} }}
-}
-
-// single is a series at one moment.
-type single struct {
-	desc   *prometheus.Desc
-	labels labelled
-	write  func(*dto.Metric)
-}
-
-func (s single) Desc() *prometheus.Desc { return s.desc }
-
-func (s single) Write(to *dto.Metric) error {
-	to.Label = s.labels
-	s.write(to)
-	return nil
 }
