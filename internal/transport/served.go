@@ -15,6 +15,9 @@ import (
 // reading gets no answers to the rest.
 const repliesAhead = 16
 
+// past is a deadline that has passed.
+var past = time.Unix(1, 0)
+
 // served is this end of a stream that a peer opened. One goroutine reads, and one writes.
 type served struct {
 	hub         *hub
@@ -89,7 +92,7 @@ func (s *served) end(reason error) {
 		s.reason = reason
 		close(s.ended)
 		//nolint:errcheck // a connection that takes no deadline has ended
-		s.stream.SetReadDeadline(time.Unix(1, 0))
+		s.stream.SetReadDeadline(past)
 	})
 }
 

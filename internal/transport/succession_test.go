@@ -188,11 +188,13 @@ func TestNothingIsHeardOnAnEndedCertificate(t *testing.T) {
 		t.Errorf("a frame: over %t, error %v, reason %v", over, err, s.reason)
 	}
 	c.SetReadDeadline(time.Now().Add(time.Minute))
-	if err := peer.messages.Send(&linkpb.Reply{Reply: &linkpb.Reply_Answer{}}); err != nil {
-		t.Fatal(err)
-	}
+	sent := make(chan error)
+	go func() { sent <- peer.messages.Send(&linkpb.Reply{Reply: &linkpb.Reply_Answer{}}) }()
 	l := newLink(h, Member{Name: "b"}, nil)
 	err := l.receive(&stream{connection: c, ctx: t.Context()})
+	if err := <-sent; err != nil {
+		t.Fatal(err)
+	}
 	if err == nil || evidenceOf(err) != Rejected {
 		t.Errorf("an answer: %v, want %s", err, Rejected)
 	}
