@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/podesta-dev/podesta/internal/election"
-	"github.com/podesta-dev/podesta/internal/sim/scenario"
+	"github.com/podesta-dev/podesta/internal/sim"
 )
 
 // The moves of an exploration: what can happen next in a world.
@@ -76,7 +76,7 @@ func (x *exploration) transmit(w *world, l int, visit func(*world)) {
 	n := len(x.roster)
 	p, q := l/n, l%n
 	m := w.links[l][0]
-	what := fmt.Sprintf("%s → %s %s", names[p], names[q], scenario.Describe(m))
+	what := fmt.Sprintf("%s → %s %s", names[p], names[q], sim.Describe(&m))
 	if w.machines[q] == nil {
 		c := w.fork(what + ": it is down")
 		c.links[l] = w.links[l][1:]

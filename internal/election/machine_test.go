@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/sim"
 	"github.com/podesta-dev/podesta/internal/sim/scenario"
 )
 
@@ -32,7 +33,7 @@ func machine(t *testing.T, algorithm, self string, n int, coordinator string) *e
 func sent(out election.Output) string {
 	var lines []string
 	for _, e := range out.Messages {
-		lines = append(lines, e.To+" "+scenario.Describe(e.Message))
+		lines = append(lines, e.To+" "+sim.Describe(&e.Message))
 	}
 	return strings.Join(lines, "; ")
 }

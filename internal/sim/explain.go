@@ -37,16 +37,24 @@ func describeMessage(m *node.Message) string {
 }
 
 func describeElection(m *election.Message) string {
+	if m.Election.Initiator == "" {
+		return Describe(m)
+	}
+	return fmt.Sprintf("%s  [%s]", Describe(m), m.Election)
+}
+
+// Describe writes a message of an election as a transcript shows it.
+func Describe(m *election.Message) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s", m.Kind, m.Process)
+	b.WriteString(string(m.Kind))
+	if m.Process != "" {
+		b.WriteString(" " + m.Process)
+	}
 	if len(m.List) > 0 {
 		fmt.Fprintf(&b, " %v", m.List)
 	}
 	for _, e := range m.Table {
 		fmt.Fprintf(&b, " %s:%s", e.Name, e.Status)
-	}
-	if m.Election.Initiator != "" {
-		fmt.Fprintf(&b, "  [%s]", m.Election)
 	}
 	return b.String()
 }

@@ -1,10 +1,6 @@
 package scenario
 
-import (
-	"fmt"
-
-	"github.com/podesta-dev/podesta/internal/election"
-)
+import "github.com/podesta-dev/podesta/internal/election"
 
 // Event is something that happened, in the order in which it did.
 type Event struct {
@@ -43,29 +39,3 @@ const (
 	Paused    EventKind = "Paused"    // the process stands still for a while
 	Resumed   EventKind = "Resumed"
 )
-
-// String is a line of a transcript.
-func (e Event) String() string {
-	who := fmt.Sprintf("%7d  %-4s", e.At, e.Process)
-	note := ""
-	if e.Note != "" {
-		note = "   (" + e.Note + ")"
-	}
-	switch e.Kind {
-	case Sent:
-		return fmt.Sprintf("%s → %-4s %s  #%d%s", who, e.Peer, line(e.Message), e.Sequence, note)
-	case Delivered:
-		return fmt.Sprintf("%s ← %-4s %s  #%d%s", who, e.Peer, line(e.Message), e.Sequence, note)
-	case Lost:
-		return fmt.Sprintf("%s ✗ %-4s %s  #%d%s", who, e.Peer, line(e.Message), e.Sequence, note)
-	default:
-		return fmt.Sprintf("%s %s %s%s", who, e.Kind, e.Peer, note)
-	}
-}
-
-func line(m election.Message) string {
-	if m.Election.Initiator == "" {
-		return Describe(m)
-	}
-	return fmt.Sprintf("%s  [%s]", Describe(m), m.Election)
-}

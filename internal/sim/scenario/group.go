@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/podesta-dev/podesta/internal/election"
+	"github.com/podesta-dev/podesta/internal/sim"
 )
 
 // Group is a group of processes on a network that loses nothing and keeps order. Messages take no
@@ -114,7 +115,7 @@ func (g *Group) post(from, to int32, e *election.Envelope, sequence int) {
 	if g.nodes[to].machine == nil {
 		lost = "   (lost: " + e.To + " is down)"
 	}
-	g.printf("%s → %s  %s%s", g.nodes[from].name, e.To, Describe(e.Message), lost)
+	g.printf("%s → %s  %s%s", g.nodes[from].name, e.To, sim.Describe(&e.Message), lost)
 	g.flight = append(g.flight, task{
 		kind:        arrive,
 		from:        from,
@@ -221,19 +222,3 @@ func (g *Group) Machine(name string) *election.Machine {
 }
 
 func (g *Group) printf(format string, args ...any) { fmt.Fprintf(g.out, format+"\n", args...) }
-
-// Describe writes a message as a transcript shows it.
-func Describe(m election.Message) string {
-	var b strings.Builder
-	b.WriteString(string(m.Kind))
-	if m.Process != "" {
-		b.WriteString(" " + m.Process)
-	}
-	if len(m.List) > 0 {
-		fmt.Fprintf(&b, " %v", m.List)
-	}
-	for _, e := range m.Table {
-		fmt.Fprintf(&b, " %s:%s", e.Name, e.Status)
-	}
-	return b.String()
-}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/podesta-dev/podesta/internal/sim"
 	"github.com/podesta-dev/podesta/internal/sim/scenario"
 )
 
@@ -127,7 +128,7 @@ func fates(events []scenario.Event) map[int]fate {
 func describe(e scenario.Event, fate map[int]fate) string {
 	switch e.Kind {
 	case scenario.Sent:
-		line := fmt.Sprintf("%s → %s  %s", e.Process, e.Peer, scenario.Describe(e.Message))
+		line := fmt.Sprintf("%s → %s  %s", e.Process, e.Peer, sim.Describe(&e.Message))
 		if f, ok := fate[e.Sequence]; ok && f.lost != "" {
 			line += "   (lost: " + f.lost + ")"
 		}
