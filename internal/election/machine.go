@@ -158,11 +158,6 @@ func (m *Machine) Links() []string { return m.algorithm.links() }
 // detected: the algorithm depends on them.
 func (m *Machine) Watched() []string { return m.algorithm.watched() }
 
-// Distance returns how many links of the ring lead from a process of the roster to this one.
-func (m *Machine) Distance(from string) int {
-	return (m.place(m.self.Name) - m.place(from) + len(m.roster)) % len(m.roster)
-}
-
 // receive drops messages that must be ignored and passes on the rest.
 func (m *Machine) receive(e Event) {
 	from, ok := m.find(e.Process)

@@ -186,7 +186,6 @@ func (n *Node) next() lease.Instant {
 		return next
 	}
 	at(n.detector.Next(n.now.Boot))
-	at(n.peers.turn.at)
 	for _, alarm := range n.alarms {
 		at(alarm)
 	}

@@ -15,7 +15,6 @@ type peers struct {
 	followed uint64      // of the newest question when this process began to follow its coordinator
 	reach    lease.Reach // that links were made for
 	stale    bool        // the links are to be looked at
-	turn     turn        // to make a link to the coordinator
 	doubters []string    // whom the failure detector asks for the algorithm's sake
 
 	coordinator string // by the algorithm, when the links were looked at last
