@@ -61,7 +61,7 @@ func newAdoptCommand(in surroundings) *cobra.Command {
 	}
 	ask = confirmation(command)
 	command.Flags().BoolVar(&status, "status", false, "the roster in the status counts")
-	at.addFlags(in, command)
+	at.addFlags(command)
 	command.ValidArgsFunction = groupNames(in, &at)
 	return command
 }

@@ -73,7 +73,7 @@ func newCheckCommand(in surroundings) *cobra.Command {
 	f.BoolVarP(&all, "all-namespaces", "A", false, "the groups of all namespaces")
 	f.StringVarP(&output, "output", "o", "", "json or yaml")
 	f.StringVar(&system, "system-namespace", "podesta-system", "the manager's namespace")
-	at.addFlags(in, command)
+	at.addFlags(command)
 	completeFormats(command, "json", "yaml")
 	return command
 }

@@ -14,13 +14,12 @@ type cluster struct {
 	overrides clientcmd.ConfigOverrides
 }
 
-// addFlags adds them to a command, with what completes them.
-func (c *cluster) addFlags(in surroundings, command *cobra.Command) {
+// addFlags adds them to a command.
+func (c *cluster) addFlags(command *cobra.Command) {
 	f := command.Flags()
 	c.rules = clientcmd.NewDefaultClientConfigLoadingRules()
 	f.StringVar(&c.rules.ExplicitPath, "kubeconfig", "", "path to the kubeconfig file")
 	clientcmd.BindOverrideFlags(&c.overrides, f, clientcmd.RecommendedConfigOverrideFlags(""))
-	c.complete(in, command)
 }
 
 func (c *cluster) loading() clientcmd.ClientConfig {

@@ -59,7 +59,7 @@ func newExplainCommand(in surroundings) *cobra.Command {
 		},
 	}
 	command.Flags().StringVarP(&output, "output", "o", "", "json or yaml")
-	at.addFlags(in, command)
+	at.addFlags(command)
 	command.ValidArgsFunction = groupNames(in, &at)
 	completeFormats(command, "json", "yaml")
 	return command

@@ -52,8 +52,8 @@ func newForgetCommand(in surroundings) *cobra.Command {
 		},
 	}
 	ask = confirmation(command)
-	at.addFlags(in, command)
-	command.ValidArgsFunction = groupAndVoters(in, &at)
+	at.addFlags(command)
+	command.ValidArgsFunction = groupNames(in, &at)
 	return command
 }
 

@@ -31,7 +31,6 @@ type inspector struct {
 
 // What a check reads beside groups, by the names and versions that the API server has for it.
 var (
-	namespacesResource      = corev1.SchemeGroupVersion.WithResource("namespaces")
 	nodesResource           = corev1.SchemeGroupVersion.WithResource("nodes")
 	podsResource            = corev1.SchemeGroupVersion.WithResource("pods")
 	configMapsResource      = corev1.SchemeGroupVersion.WithResource("configmaps")

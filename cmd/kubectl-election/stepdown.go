@@ -73,12 +73,8 @@ func newStepDownCommand(in surroundings) *cobra.Command {
 	flags.DurationVar(&asked.stays, "for", 0, "for how long the coordinator stands aside, such as "+
 		"10m; without it until another process coordinates")
 	flags.BoolVar(&asked.wait, "wait", false, "wait until another process coordinates, and say which")
-	at.addFlags(in, command)
+	at.addFlags(command)
 	command.ValidArgsFunction = groupNames(in, &at)
-	err := command.RegisterFlagCompletionFunc("to", candidateNames(in, &at))
-	if err != nil {
-		panic(err) // there is no such flag
-	}
 	return command
 }
 

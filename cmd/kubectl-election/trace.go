@@ -75,7 +75,7 @@ func newTraceCommand(in surroundings) *cobra.Command {
 		"read an agent's accounts from this `FILE`, and ask no cluster (may be repeated)")
 	f.IntVar(&t.port, "app-port", 4040, "the port of the agents' --app-address")
 	f.DurationVar(&t.within, "timeout", 30*time.Second, "how long to wait for the agents")
-	t.cluster.addFlags(in, command)
+	t.cluster.addFlags(command)
 	command.ValidArgsFunction = groupNames(in, &t.cluster)
 	completeFormats(command, "text", "json", "yaml", "svg")
 	return command

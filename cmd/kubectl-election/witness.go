@@ -74,7 +74,7 @@ func newWitnessCommand(in surroundings) *cobra.Command {
 	command.Flags().StringVar(&topology, "topology-key", inject.DefaultTopology,
 		"`LABEL` of nodes: the witness runs where no other pod of the group has the same value of it")
 	of.addFlags(command.Flags())
-	at.addFlags(in, command)
+	at.addFlags(command)
 	command.ValidArgsFunction = groupNames(in, &at)
 	return command
 }
