@@ -87,7 +87,7 @@ func newStatusCommand(in surroundings) *cobra.Command {
 	f := command.Flags()
 	f.BoolVarP(&all, "all-namespaces", "A", false, "the groups of all namespaces")
 	f.BoolVarP(&watching, "watch", "w", false, "show every change until interrupted")
-	f.StringVarP(&output, "output", "o", "", "wide (all processes, more columns), json, yaml or name")
+	f.StringVarP(&output, "output", "o", "", "wide (more columns, all elections), json, yaml or name")
 	at.addFlags(command)
 	command.ValidArgsFunction = groupNames(in, &at)
 	completeFormats(command, "wide", "json", "yaml", "name")

@@ -16,7 +16,7 @@ type Options struct {
 	Width int
 	// Colour allows escape sequences for colours.
 	Colour bool
-	// Wide shows every process and more columns.
+	// Wide shows more columns, and all elections.
 	Wide bool
 	// Namespaces shows the namespace of each group of a list.
 	Namespaces bool

@@ -1,8 +1,6 @@
 package text
 
 import (
-	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -10,27 +8,15 @@ import (
 	"github.com/podesta-dev/podesta/internal/display"
 )
 
-// maxRows is how many processes are shown unless all are asked for.
-const maxRows = 25
-
-// processes writes the process status table in the order of rank. Of a large group it shows the
-// coordinator, the next one, those that something is to be said of, and the highest others.
+// processes writes the process status table in the order of rank.
 func (o Options) processes(b *strings.Builder, g display.Group) {
-	shown, rest := g.Processes, []display.Process(nil)
-	if !o.Wide && len(shown) > maxRows {
-		shown, rest = choose(g)
-	}
 	heading := []string{"PROCESS", "PRIORITY", "STATE", "FOLLOWS", "EPOCH", "VOTER", "CONNECTED",
 		"CANDIDATE", "NOTE", "UID", "STATE ID"}
-	rows := make([][]cell, 0, len(shown))
-	for _, p := range shown {
+	rows := make([][]cell, 0, len(g.Processes))
+	for _, p := range g.Processes {
 		rows = append(rows, o.process(p, g))
 	}
 	o.table(b, heading, rows)
-	if len(rest) > 0 {
-		o.hang(b, "", "… ", faint,
-			fmt.Sprintf("%d more (%s); -o wide shows all", len(rest), tally(rest)))
-	}
 }
 
 func (o Options) process(p display.Process, g display.Group) []cell {
@@ -119,50 +105,6 @@ func note(p display.Process, g display.Group) string {
 		notes = append(notes, "follows nobody")
 	}
 	return strings.Join(notes, ", ")
-}
-
-// choose returns the processes of a large group to show, and the others.
-func choose(g display.Group) (shown, rest []display.Process) {
-	taken := make([]bool, len(g.Processes))
-	n := 0
-	take := func(want func(display.Process) bool) {
-		for i, p := range g.Processes {
-			if n < maxRows && !taken[i] && want(p) {
-				taken[i], n = true, n+1
-			}
-		}
-	}
-	take(func(p display.Process) bool {
-		return p.Standing == display.StandingCoordinates || p.Name == g.Next.Process
-	})
-	take(func(p display.Process) bool {
-		return !p.Agrees || p.Agent != "" || p.Standing != display.StandingCandidate
-	})
-	take(func(display.Process) bool { return true })
-	for i, p := range g.Processes {
-		if taken[i] {
-			shown = append(shown, p)
-		} else {
-			rest = append(rest, p)
-		}
-	}
-	return shown, rest
-}
-
-// tally counts processes by their states.
-func tally(all []display.Process) string {
-	counts := map[string]int{}
-	var states []string
-	for _, p := range all {
-		if counts[p.State]++; counts[p.State] == 1 {
-			states = append(states, p.State)
-		}
-	}
-	slices.Sort(states)
-	for i, s := range states {
-		states[i] = fmt.Sprintf("%d %s", counts[s], or(s))
-	}
-	return strings.Join(states, ", ")
 }
 
 func yes(b bool) string {

@@ -101,27 +101,6 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// Of a large group, those that something is to be said of are shown, and all with -o wide.
-func TestLargeGroup(t *testing.T) {
-	g := group(250)
-	g.Processes[240].State, g.Processes[240].Agrees = "Crashed", false
-	got := Status(g, Options{})
-	rows := strings.Count(got, "\np-")
-	if rows != maxRows || !strings.Contains(got, "\np-249 ") || !strings.Contains(got, "\np-248 ") ||
-		!strings.Contains(got, "\np-9 ") || !strings.Contains(got, "… 225 more (225 Normal)") {
-		t.Errorf("%d rows:\n%s", rows, got)
-	}
-	for i := range g.Processes {
-		g.Processes[i].Agrees = false
-	}
-	if rows := strings.Count(Status(g, Options{}), "\np-"); rows != maxRows {
-		t.Errorf("%d rows of a group in which all are unwell", rows)
-	}
-	if rows := strings.Count(Status(g, Options{Wide: true}), "\np-"); rows != 250 {
-		t.Errorf("%d rows with -o wide", rows)
-	}
-}
-
 func TestWidth(t *testing.T) {
 	g := group(2)
 	g.Processes = nil
