@@ -57,7 +57,7 @@ func (g groupsOf) watch(
 	if err != nil {
 		return nil, g.known(ctx, groupsResource, err)
 	}
-	return watchGroups(ctx, events), nil
+	return watch.Filter(events, groupEvent), nil
 }
 
 func (g groupsOf) patch(ctx context.Context, key types.NamespacedName, change []byte) error {
@@ -91,47 +91,18 @@ func keyOf(g *v1.ElectionGroup) types.NamespacedName {
 	return types.NamespacedName{Namespace: g.Namespace, Name: g.Name}
 }
 
-// groupEvents is a watch whose objects are groups.
-type groupEvents struct {
-	events <-chan watch.Event
-	stop   func()
-}
-
-func (g *groupEvents) ResultChan() <-chan watch.Event { return g.events }
-func (g *groupEvents) Stop()                          { g.stop() }
-
-// watchGroups makes the objects of a watch groups.
-func watchGroups(ctx context.Context, from watch.Interface) watch.Interface {
-	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan watch.Event)
-	go func() {
-		defer close(events)
-		for e := range from.ResultChan() {
-			select {
-			case events <- groupEvent(e):
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return &groupEvents{events: events, stop: func() {
-		cancel()
-		from.Stop()
-	}}
-}
-
 // groupEvent returns an event with a group as its object. One that cannot be is an error.
-func groupEvent(e watch.Event) watch.Event {
+func groupEvent(e watch.Event) (_ watch.Event, keep bool) {
 	object, ok := e.Object.(*unstructured.Unstructured)
 	if !ok || e.Type == watch.Error {
-		return e
+		return e, true
 	}
 	group := &v1.ElectionGroup{}
 	if err := decode(object, group); err != nil {
 		return watch.Event{Type: watch.Error, Object: &metav1.Status{
 			Status:  metav1.StatusFailure,
 			Message: "decode an event of the watch: " + err.Error(),
-		}}
+		}}, true
 	}
-	return watch.Event{Type: e.Type, Object: group}
+	return watch.Event{Type: e.Type, Object: group}, true
 }
