@@ -45,42 +45,27 @@ type answer struct {
 // askAll asks the agents of all processes, and adds what they tell, or why they do not. A user who
 // may not forward ports is told so by the first: the others are not asked.
 func (q questioning) askAll(ctx context.Context, input *trace.Input) error {
-	asking, cancel := context.WithTimeout(ctx, q.within)
+	defer waiting(q.notes, "asking the agents")()
+	limited, cancel := context.WithTimeout(ctx, q.within)
 	defer cancel()
-	answers := make(chan answer)
-	var group errgroup.Group
+	group, asking := errgroup.WithContext(limited)
 	group.SetLimit(askedAtOnce)
-	go func() {
-		for _, process := range input.Processes {
-			group.Go(func() error {
-				a, err := q.askOne(asking, process)
-				answers <- answer{process, a, err}
-				return nil
-			})
-		}
-		_ = group.Wait() // none fails
-		close(answers)
-	}()
-	progress := time.NewTicker(silence)
-	defer progress.Stop()
-	answered, forbidden := 0, false
-	for {
-		select {
-		case <-progress.C:
-			fmt.Fprintf(q.notes, "asking the agents: %d of %d have answered\n", answered,
-				len(input.Processes))
-		case a, more := <-answers:
-			if !more {
-				return ctx.Err()
+	answers := make([]answer, len(input.Processes))
+	for i, process := range input.Processes {
+		group.Go(func() error {
+			a, err := q.askOne(asking, process)
+			answers[i] = answer{process, a, err}
+			if errors.Is(err, errNoRight) {
+				return err
 			}
-			answered++
-			if errors.Is(a.err, errNoRight) {
-				forbidden = true
-				cancel()
-			}
-			q.add(input, a, forbidden)
-		}
+			return nil
+		})
 	}
+	forbidden := group.Wait() != nil
+	for _, a := range answers {
+		q.add(input, a, forbidden)
+	}
+	return ctx.Err()
 }
 
 func (q questioning) askOne(ctx context.Context, process string) (trace.Accounts, error) {
@@ -96,7 +81,7 @@ func (q questioning) askOne(ctx context.Context, process string) (trace.Accounts
 func (q questioning) add(input *trace.Input, a answer, forbidden bool) {
 	shown := display.Printable(a.process, 253)
 	switch {
-	case errors.Is(a.err, errNoRight), a.err != nil && forbidden:
+	case a.err != nil && forbidden:
 		input.Absent[shown] = fmt.Sprintf("you may not forward ports to pods: that needs the verb "+
 			"create on pods/portforward in namespace %s, which the ClusterRole edit has (to see what you "+
 			"have: kubectl auth can-i create pods/portforward -n %s)", q.namespace, q.namespace)
