@@ -26,8 +26,7 @@ const (
 	exitRefused     = 7  // the group, as it is, cannot do what was asked
 	exitNotDone     = 8  // the manager has not done in time what was asked
 	exitCheck       = 9  // of check: a check has failed
-	exitTooOld      = 10 // neither the manager nor an agent can tell of elections
-	exitNoElection  = 11 // there is no such election
+	exitNoElection  = 10 // of trace: there is no such election
 	exitInterrupted = 130
 )
 

@@ -148,12 +148,7 @@ func askOver(
 // agentError is an answer of an agent that is no account.
 type agentError struct{ status int }
 
-func (e *agentError) Error() string {
-	if e.status == http.StatusNotFound {
-		return "its agent is too old to tell of elections: use a newer image"
-	}
-	return fmt.Sprintf("its agent answers %d", e.status)
-}
+func (e *agentError) Error() string { return fmt.Sprintf("its agent answers %d", e.status) }
 
 // get asks for the accounts of elections over an open stream.
 func get(ctx context.Context, stream io.ReadWriter) (trace.Accounts, error) {

@@ -155,7 +155,7 @@ func TestAgentsAreAskedOverAForwardedPort(t *testing.T) {
 	for pod, want := range map[string]string{
 		"forbidden": errNoRight.Error(),
 		"gone":      "there is no such pod",
-		"old":       "too old",
+		"old":       "its agent answers 404",
 		"closed":    "connection refused",
 		"silent":    context.DeadlineExceeded.Error(),
 	} {

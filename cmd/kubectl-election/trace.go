@@ -182,20 +182,12 @@ func (t *tracing) again(group *v1.ElectionGroup) string {
 // nothing says why no election is shown.
 func (t *tracing) nothing(name string, input trace.Input, group *v1.ElectionGroup,
 	all []trace.Picture) error {
-	switch {
-	case t.election != "" && len(all) > 0:
-		return &failure{exitNoElection, fmt.Sprintf("no election %s of %s is known any "+
-			"more. To see those that are: kubectl election trace %s --last 10",
-			display.Printable(t.election, 300), name, t.again(group)), nil}
-	case group != nil && group.Status.Coordinator != nil && len(input.Accounts) == 0:
-		return &failure{exitTooOld, fmt.Sprintf("%s has a coordinator, and its status has no elections: "+
-			"its manager is too old to publish them, or has not done so yet; and no agent has told of "+
-			"one: %s. Upgrade Podesta: docs/guides/upgrade.md", name, absences(input)), nil}
-	default:
-		text := fmt.Sprintf("no election of %s is known", name)
-		if len(input.Absent) > 0 {
-			text += ". These could not be asked: " + absences(input)
-		}
-		return &failure{exitNoElection, text, nil}
+	text := fmt.Sprintf("no election of %s is known", name)
+	if t.election != "" && len(all) > 0 {
+		text = fmt.Sprintf("no election %s of %s is known any more. To see those that are: kubectl "+
+			"election trace %s --last 10", display.Printable(t.election, 300), name, t.again(group))
+	} else if len(input.Absent) > 0 {
+		text += ". These could not be asked: " + absences(input)
 	}
+	return &failure{exitNoElection, text, nil}
 }

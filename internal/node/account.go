@@ -42,7 +42,7 @@ type Exchange struct {
 	At          lease.Instant // when this process sent or received it
 	From, To    string
 	Incarnation uint64 // of the sender
-	Sequence    uint64 // 0: the sender is of a release that numbers nothing
+	Sequence    uint64
 	Kind        election.Kind
 	Process     string // whom the message is about
 }

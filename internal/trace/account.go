@@ -58,8 +58,7 @@ type Message struct {
 	Kind         string `json:"kind"`
 	// Process is whom the message is about, such as who coordinates.
 	Process string `json:"process,omitempty"`
-	// Incarnation is the sender's. Sequence counts what the sender has sent of elections in it; 0: an
-	// agent of a release that does not say.
+	// Incarnation is the sender's. Sequence counts what the sender has sent of elections in it.
 	Incarnation uint64 `json:"incarnation"`
 	Sequence    uint64 `json:"sequence,omitempty"`
 }

@@ -122,7 +122,7 @@ func elections(entries []entry) []election {
 			unite(union, ids, e.ID, i)
 		}
 		for _, m := range e.Messages {
-			if m.Sequence != 0 && e.during(m) {
+			if e.during(m) {
 				unite(union, messages, m.identity(), i)
 			}
 		}

@@ -123,7 +123,7 @@ func (j *joining) tell(e event) {
 		return
 	}
 	at := len(j.events)
-	if m := e.message; m.Sequence != 0 && e.What == Sends {
+	if m := e.message; e.What == Sends {
 		switch first, again := j.sent[m.identity()]; {
 		case e.message.Incarnation != e.incarnation:
 			j.contradict("%s tells of a message that it sent in another incarnation than its own.",
@@ -134,7 +134,7 @@ func (j *joining) tell(e event) {
 		default:
 			j.sent[m.identity()] = at
 		}
-	} else if m.Sequence != 0 && e.What == Receives {
+	} else if e.What == Receives {
 		j.got[m.identity()] = append(j.got[m.identity()], at)
 	}
 	j.events = append(j.events, e)
@@ -166,7 +166,7 @@ func (j *joining) pair() {
 		}
 		s, told := j.sent[e.message.identity()]
 		switch {
-		case !told || e.message.Sequence == 0:
+		case !told:
 			j.infer(at)
 		case j.events[s].Peer != e.Process || j.events[s].Kind != e.Kind ||
 			j.events[s].About != e.About:
@@ -244,7 +244,7 @@ func (j *joining) arrangeInferred(name string) {
 	var sendings []int
 	inferred := false
 	for at, e := range j.events {
-		if e.Process == name && (e.Inferred || e.What == Sends) && e.message.Sequence != 0 {
+		if e.Process == name && e.What == Sends {
 			sendings = append(sendings, at)
 			inferred = inferred || e.Inferred
 		}

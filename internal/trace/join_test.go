@@ -203,21 +203,6 @@ func TestJoin(t *testing.T) {
 ? P3 has started again in between: it tells nothing of what it did before, and others may.
 `,
 		},
-		"an agent that is too old to number its messages": {
-			accounts: []trace.Accounts{saying(t, "P1", 1, account("x"), "1ms: P3/1/0 > P1 OK",
-				"2ms: P3/1/0 > P1 OK")},
-			absent: map[string]string{"P3": "its agent is too old"},
-			want: `
- 1 P1 TakesPart Asked
-~1 P3 Sends OK P1 (inferred)
- 2 P1 Receives OK P3
-~2 P3 Sends OK P1 (inferred)
- 3 P1 Receives OK P3
- 4 P1 Follows P3
-? P3 gives no account: its agent is too old.
-? The agents of P3 are too old to number their messages: which of their sendings belongs to which receipt is not known.
-`,
-		},
 		"one that tells its messages in another order than it has numbered them": {
 			accounts: []trace.Accounts{
 				saying(t, "P1", 1, account("x"), "1ms: P3/1/2 > P1 OK"),

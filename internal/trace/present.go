@@ -204,23 +204,16 @@ func (j *joining) sayWhatIsMissing(e election) {
 				"may.", name)
 		}
 	}
-	unreceived, unnumbered := 0, map[string]bool{}
+	unreceived := 0
 	for i := range j.events {
 		m := &j.events[i]
 		if m.What == Sends && m.pair < 0 && len(j.tells[m.Peer]) > 0 {
 			unreceived++
 		}
-		if m.What == Receives && m.message.Sequence == 0 {
-			unnumbered[m.Peer] = true
-		}
 	}
 	if unreceived > 0 {
 		j.unknown("Of %d messages no account of this election tells a receipt: they were lost, or "+
 			"arrived when their receivers had no part in it.", unreceived)
-	}
-	if len(unnumbered) > 0 {
-		j.unknown("The agents of %s are too old to number their messages: which of their sendings "+
-			"belongs to which receipt is not known.", list(slices.Sorted(maps.Keys(unnumbered))))
 	}
 	if len(e.entries) == 0 {
 		j.unknown("No agent tells of this election: its messages are not known.")
