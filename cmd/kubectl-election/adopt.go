@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -45,12 +44,7 @@ func newAdoptCommand(in surroundings) *cobra.Command {
 		Short:   "Say which roster counts after a group's status was set back",
 		Long:    adoptLong,
 		Example: adoptExamples,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%d groups given, want one: kubectl election adopt GROUP", len(args))
-			}
-			return nil
-		},
+		Args:    oneGroup,
 		RunE: func(c *cobra.Command, args []string) error {
 			o, err := in.operate(c, &at, args[0], ask)
 			if err != nil {
@@ -83,12 +77,8 @@ func adopt(ctx context.Context, o operation, status bool) error {
 	if err := stillAsShown(ctx, o, status, asked); err != nil {
 		return err
 	}
-	value, err := json.Marshal(asked)
-	if err != nil {
-		return err
-	}
 	r := o.request(v1.AdoptAnnotation, forgetRight, "agents report a newer generation")
-	if err := r.make(ctx, group.UID, string(value)); err != nil {
+	if err := r.make(ctx, group.UID, asked); err != nil {
 		return err
 	}
 	made := int64(0) // the generation of the new roster

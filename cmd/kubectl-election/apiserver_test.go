@@ -188,8 +188,8 @@ func TestGroupsOfAnAPIServer(t *testing.T) {
 		t.Fatalf("get: %+v, %v", group, err)
 	}
 	r := request{key: keyOf(group), annotation: "a", kube: kube, notes: io.Discard}
-	if err := r.make(t.Context(), group.UID, "b"); err != nil || patched !=
-		`application/merge-patch+json {"metadata":{"annotations":{"a":"b"},"uid":"u"}}` {
+	if err := r.make(t.Context(), group.UID, 1); err != nil || patched !=
+		`application/merge-patch+json {"metadata":{"annotations":{"a":"1"},"uid":"u"}}` {
 		t.Errorf("patch: %s, %v", patched, err)
 	}
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"cmp"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -29,19 +29,11 @@ func newExplainCommand(in surroundings) *cobra.Command {
 		Short:   "Explain why a process coordinates, and who would be next",
 		Long:    explainLong,
 		Example: explainExamples,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%d groups given, want one: kubectl election explain GROUP", len(args))
-			}
-			return checkFormat(output, "json", "yaml")
+		Args: func(c *cobra.Command, args []string) error {
+			return cmp.Or(oneGroup(c, args), checkFormat(output, "json", "yaml"))
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			kube, namespace, err := in.connect(&at)
-			if err != nil {
-				return err
-			}
-			which := reading{namespace: namespace, name: groupName(args[0])}
-			group, err := readGroup(c.Context(), kube, which, c.ErrOrStderr())
+			group, err := in.group(c, &at, args[0])
 			if err != nil {
 				return err
 			}
@@ -49,11 +41,7 @@ func newExplainCommand(in surroundings) *cobra.Command {
 			if isDocument(output) {
 				return writeDocument(c.OutOrStdout(), output, group.Name, explanation)
 			}
-			s := shower{
-				surroundings: in,
-				out:          c.OutOrStdout(),
-				which:        which,
-			}
+			s := shower{surroundings: in, out: c.OutOrStdout()}
 			_, err = io.WriteString(c.OutOrStdout(), text.Explain(explanation, s.options()))
 			return err
 		},

@@ -73,12 +73,8 @@ func forget(ctx context.Context, o operation, named []string) error {
 	if err := o.confirm(group.Name); err != nil {
 		return err
 	}
-	value, err := plan.annotation()
-	if err != nil {
-		return err
-	}
 	r := o.request(v1.ForgetAnnotation, forgetRight, "the roster changes")
-	if err := r.make(ctx, group.UID, value); err != nil {
+	if err := r.make(ctx, group.UID, plan.request); err != nil {
 		return err
 	}
 	err = r.await(ctx, answerWithin, plan.answer)

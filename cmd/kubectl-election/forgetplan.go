@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -104,12 +103,6 @@ func (p *forgetPlan) consider(m v1.RosterMember, named []string) error {
 		}
 	}
 	return nil
-}
-
-// annotation returns the plan in the form in which the manager reads it.
-func (p forgetPlan) annotation() (string, error) {
-	value, err := json.Marshal(p.request)
-	return string(value), err
 }
 
 const forgetRisk = `

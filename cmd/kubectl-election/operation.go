@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
@@ -49,4 +50,12 @@ func (o *operation) request(annotation string, needs right, until string) reques
 		kube:       o.kube,
 		notes:      o.notes,
 	}
+}
+
+// oneGroup accepts a line that names one group.
+func oneGroup(c *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("%d groups given, want one: %s GROUP", len(args), c.CommandPath())
+	}
+	return nil
 }

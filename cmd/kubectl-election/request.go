@@ -44,10 +44,14 @@ var (
 	stepDownRight = right{"step-down", "whose ClusterRole admin has both, as edit has"}
 )
 
-// make sets the annotation of this very group object.
-func (r request) make(ctx context.Context, uid types.UID, value string) error {
+// make sets the annotation of this very group object to a value, in JSON.
+func (r request) make(ctx context.Context, uid types.UID, asked any) error {
+	value, err := json.Marshal(asked)
+	if err != nil {
+		return err
+	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": uid,
-		"annotations": map[string]string{r.annotation: value}}})
+		"annotations": map[string]string{r.annotation: string(value)}}})
 	if err != nil {
 		return err
 	}

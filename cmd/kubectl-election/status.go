@@ -128,6 +128,17 @@ func readGroup(ctx context.Context, kube groupClient, which reading,
 	return group, nil
 }
 
+// group reads the group that an argument names.
+func (s surroundings) group(c *cobra.Command, at *cluster, argument string) (*v1.ElectionGroup,
+	error) {
+	kube, namespace, err := s.connect(at)
+	if err != nil {
+		return nil, err
+	}
+	which := reading{namespace: namespace, name: groupName(argument)}
+	return readGroup(c.Context(), kube, which, c.ErrOrStderr())
+}
+
 // shower writes groups in the format that was asked for.
 type shower struct {
 	surroundings

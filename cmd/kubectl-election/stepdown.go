@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,12 +52,8 @@ func newStepDownCommand(in surroundings) *cobra.Command {
 		Short:   "Have the coordinator of a group hand over to another process",
 		Long:    stepDownLong,
 		Example: stepDownExamples,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("%d groups given, want one: kubectl election step-down GROUP",
-					len(args))
-			}
-			return asked.check()
+		Args: func(c *cobra.Command, args []string) error {
+			return cmp.Or(oneGroup(c, args), asked.check())
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			o, err := in.operate(c, &at, args[0], ask)
@@ -102,13 +99,9 @@ func stepDown(ctx context.Context, o operation, asked stepDownOptions) error {
 	if err := o.confirm(group.Name); err != nil {
 		return err
 	}
-	value, err := plan.annotation()
-	if err != nil {
-		return err
-	}
 	began := o.now()
 	r := o.request(v1.StepDownAnnotation, stepDownRight, "the roster or the coordinator changes")
-	if err := r.make(ctx, group.UID, value); err != nil {
+	if err := r.make(ctx, group.UID, plan.request); err != nil {
 		return err
 	}
 	record := &v1.StepDownStatus{}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -185,12 +184,6 @@ func (p *stepDownPlan) afterwards() string {
 	default:
 		return fmt.Sprintf("%s, preemption decides as before.\n", ends)
 	}
-}
-
-// annotation returns the request in the form in which the manager reads it.
-func (p *stepDownPlan) annotation() (string, error) {
-	value, err := json.Marshal(p.request)
-	return string(value), err
 }
 
 // uidOn returns the UID of the pod of that name on the roster; empty if there is none.

@@ -63,7 +63,7 @@ func newTraceCommand(in surroundings) *cobra.Command {
 		Short:   "Show what was said in an election, and what came of it",
 		Long:    traceLong,
 		Example: traceExamples,
-		Args:    func(_ *cobra.Command, args []string) error { return t.check(args) },
+		Args:    t.check,
 		RunE:    t.run,
 	}
 	f := command.Flags()
@@ -81,12 +81,12 @@ func newTraceCommand(in surroundings) *cobra.Command {
 	return command
 }
 
-func (t *tracing) check(args []string) error {
+func (t *tracing) check(c *cobra.Command, args []string) error {
 	switch {
 	case len(t.files) > 0 && len(args) > 0:
 		return errors.New("-f reads files, so leave out GROUP")
 	case len(t.files) == 0 && len(args) != 1:
-		return fmt.Errorf("%d groups given, want one: kubectl election trace GROUP", len(args))
+		return oneGroup(c, args)
 	case t.last < 1:
 		return fmt.Errorf("--last %d: must be 1 or more", t.last)
 	case t.last > 1 && t.election != "":
@@ -110,12 +110,7 @@ func (t *tracing) run(c *cobra.Command, args []string) error {
 		}
 		return t.show(c.OutOrStdout(), groupOf(input), input, nil)
 	}
-	kube, namespace, err := t.surroundings.connect(&t.cluster)
-	if err != nil {
-		return err
-	}
-	which := reading{namespace: namespace, name: groupName(args[0])}
-	group, err := readGroup(c.Context(), kube, which, c.ErrOrStderr())
+	group, err := t.surroundings.group(c, &t.cluster, args[0])
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -40,23 +39,13 @@ func newWitnessCommand(in surroundings) *cobra.Command {
 		Short:   "Print a witness for a group of two replicas",
 		Long:    witnessLong,
 		Example: witnessExamples,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return errors.New("give one group: kubectl election witness GROUP")
-			}
-			return nil
-		},
+		Args:    oneGroup,
 		RunE: func(c *cobra.Command, args []string) error {
 			i, err := of.install()
 			if err != nil {
 				return err
 			}
-			kube, namespace, err := in.connect(&at)
-			if err != nil {
-				return err
-			}
-			which := reading{namespace: namespace, name: groupName(args[0])}
-			group, err := readGroup(c.Context(), kube, which, c.ErrOrStderr())
+			group, err := in.group(c, &at, args[0])
 			if err != nil {
 				return err
 			}
