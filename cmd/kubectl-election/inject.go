@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -13,9 +12,6 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/inject"
 )
-
-// maxManifest is the size of the largest manifest that inject reads, in bytes.
-const maxManifest = 64 << 20
 
 const injectLong = `Add the agent to the pods of a manifest. On Kubernetes 1.36 and later the
 installed policy does this when pods are created; use this command for older clusters, and for
@@ -162,24 +158,12 @@ func injectFile(file string, i inject.Install, in io.Reader, out, notes io.Write
 }
 
 func readManifest(file string, in io.Reader) ([]byte, error) {
-	switch {
-	case file == "":
+	switch file {
+	case "":
 		return nil, usage(errors.New("no manifest: use -f FILE, or -f - to read standard input"))
-	case file != "-":
-		opened, err := os.Open(file)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = opened.Close() }() // opened for reading only
-		in = opened
+	case "-":
+		return io.ReadAll(in)
+	default:
+		return os.ReadFile(file)
 	}
-	text, err := io.ReadAll(io.LimitReader(in, maxManifest+1))
-	if err == nil && len(text) > maxManifest {
-		err = fmt.Errorf(
-			"%s is larger than %d MiB: split it into smaller files",
-			strings.TrimPrefix(file, "-"),
-			maxManifest>>20,
-		)
-	}
-	return text, err
 }
