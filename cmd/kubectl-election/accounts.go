@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,37 +118,22 @@ func printable(a *trace.Accounts) {
 }
 
 // published is what a group's status has of its processes and its elections.
-func published(group *v1.ElectionGroup) trace.Input {
+func published(group *v1.ElectionGroup, now time.Time) trace.Input {
 	input := trace.Input{Absent: map[string]string{}}
-	for _, p := range group.Status.Processes {
+	for _, p := range display.Of(group, now).Processes {
 		input.Processes = append(input.Processes, p.Name)
 	}
-	if group.Status.Roster != nil {
-		for _, m := range group.Status.Roster.Members {
-			input.Processes = append(input.Processes, m.Name)
-		}
-	}
-	rank := map[string]int32{}
-	for _, p := range group.Status.Processes {
-		if p.Priority != nil {
-			rank[p.Name] = *p.Priority
-		}
-	}
-	slices.SortFunc(input.Processes, func(a, b string) int {
-		return cmp.Or(cmp.Compare(rank[b], rank[a]), cmp.Compare(b, a))
-	})
-	input.Processes = slices.Compact(input.Processes)
 	for _, e := range group.Status.Elections {
-		one := trace.Published{
+		one := trace.Picture{
 			ID:           display.Printable(e.ID, 400),
-			To:           display.Printable(e.To, 253),
+			Coordinator:  display.Printable(e.To, 253),
 			From:         display.Printable(e.From, 253),
 			Epoch:        e.Epoch,
 			DisplayEpoch: display.Printable(e.DisplayEpoch, 64),
 			Algorithm:    display.Printable(string(e.Algorithm), 64),
 			Initiator:    display.Printable(e.Initiator, 253),
 			Reason:       display.Printable(string(e.Reason), 64),
-			Messages:     e.Messages,
+			Sent:         e.Messages,
 			AtMost:       e.MessagesAtMost,
 			Milliseconds: e.DurationMilliseconds,
 		}

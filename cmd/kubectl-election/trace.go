@@ -118,7 +118,7 @@ func (t *tracing) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	input := published(group)
+	input := published(group, t.now())
 	q := questioning{
 		ask:       ask,
 		namespace: group.Namespace,

@@ -126,7 +126,7 @@ func TestAgentsAreAskedAFewAtATime(t *testing.T) {
 		var mu sync.Mutex
 		now, most := 0, 0
 		var notes strings.Builder
-		input := published(many(100))
+		input := published(many(100), time.Time{})
 		q := questioning{
 			namespace: "lab",
 			within:    30 * time.Second,
@@ -172,7 +172,7 @@ func TestWithoutTheRightNobodyElseIsAsked(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		asked := 0
-		input := published(many(100))
+		input := published(many(100), time.Time{})
 		q := questioning{
 			namespace: "lab",
 			within:    time.Minute,
@@ -201,7 +201,7 @@ func TestWithoutTheRightNobodyElseIsAsked(t *testing.T) {
 // An interrupt ends the command.
 func TestTraceIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	input := published(many(3))
+	input := published(many(3), time.Time{})
 	q := questioning{
 		within: time.Minute,
 		notes:  &strings.Builder{},
@@ -218,7 +218,7 @@ func TestTraceIsInterrupted(t *testing.T) {
 
 // Another process's account is not taken for that of the pod.
 func TestAgentOfAnotherName(t *testing.T) {
-	input := published(many(1))
+	input := published(many(1), time.Time{})
 	questioning{}.add(&input, answer{process: "p-0", accounts: trace.Accounts{Process: "p-1"}}, false)
 	if len(input.Accounts) != 0 || input.Absent["p-0"] != "its agent says that it is p-1" {
 		t.Errorf("it takes %+v, and says %v", input.Accounts, input.Absent)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
-	"time"
 )
 
 // Input is what is known of the elections of a group.
@@ -16,23 +15,8 @@ type Input struct {
 	Accounts []Accounts
 	// Absent says of processes why they give no account.
 	Absent map[string]string
-	// Published is what the group's status has, newest first.
-	Published []Published
-}
-
-// Published is what the manager published of an election.
-type Published struct {
-	At           *time.Time
-	ID           string
-	To, From     string
-	Epoch        int64
-	DisplayEpoch string
-	Algorithm    string
-	Initiator    string
-	Reason       string
-	Messages     *int32
-	AtMost       *int32 // messages of one election, by the page of the algorithm
-	Milliseconds *int64
+	// Published is what the group's status has of each, newest first.
+	Published []Picture
 }
 
 // entry is an account with who gives it.
@@ -98,7 +82,7 @@ func (m Message) identity() identity { return identity{m.From, m.Incarnation, m.
 // election is the accounts of one election, and what was published of it.
 type election struct {
 	entries   []entry
-	published *Published
+	published *Picture
 	age       int // among those that were published: the place from the oldest; -1: it was not
 }
 
@@ -179,7 +163,7 @@ func (u union) join(i, j int) {
 // inOrder adds what was published, and sorts the elections, oldest first: as each process had them
 // one after the other, and as the manager published them. Of two that neither tells apart, those
 // that were published come first.
-func inOrder(all []election, published []Published) []election {
+func inOrder(all []election, published []Picture) []election {
 	for i := range published {
 		p := &published[i]
 		at := slices.IndexFunc(all, func(e election) bool { return e.published == nil && e.is(p) })
@@ -244,7 +228,7 @@ func placesOf(all []election) [][]int {
 }
 
 // is reports whether what was published is of this election.
-func (e election) is(p *Published) bool {
+func (e election) is(p *Picture) bool {
 	return slices.ContainsFunc(e.entries, func(x entry) bool {
 		return p.ID != "" && x.ID == p.ID && (p.Epoch == 0 || x.Epoch == 0 || x.Epoch == p.Epoch) ||
 			p.Epoch != 0 && x.Epoch == p.Epoch

@@ -246,11 +246,11 @@ func TestElectionsInOrder(t *testing.T) {
 			// P2's lease was obtained again without another announcement
 			{Process: "P2", Elections: []trace.Account{at(7, "c", "P2", 30), at(6, "b", "P3", 21), at(5, "b", "P3", 20)}},
 		},
-		Published: []trace.Published{
-			{ID: "c", To: "P2", From: "P3", Epoch: 30},
-			{To: "P3", Epoch: 21},
-			{ID: "b", To: "P3", Epoch: 20},
-			{ID: "a", To: "P4", Epoch: 10},
+		Published: []trace.Picture{
+			{ID: "c", Coordinator: "P2", From: "P3", Epoch: 30},
+			{Coordinator: "P3", Epoch: 21},
+			{ID: "b", Coordinator: "P3", Epoch: 20},
+			{ID: "a", Coordinator: "P4", Epoch: 10},
 		},
 	}
 	var got []string

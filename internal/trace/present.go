@@ -13,11 +13,8 @@ import (
 // describe says what is known of the election as a whole: what was published, and else what most
 // accounts tell.
 func (j *joining) describe(e election) {
-	if p := e.published; p != nil {
-		j.ID, j.Coordinator, j.From = p.ID, p.To, p.From
-		j.Epoch, j.DisplayEpoch, j.Algorithm = p.Epoch, p.DisplayEpoch, p.Algorithm
-		j.Initiator, j.Reason = p.Initiator, p.Reason
-		j.At, j.Sent, j.AtMost, j.Milliseconds = p.At, p.Messages, p.AtMost, p.Milliseconds
+	if e.published != nil {
+		j.Picture = *e.published
 	}
 	most := func(of func(entry) string) string {
 		votes := map[string]int{}
