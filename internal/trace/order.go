@@ -48,52 +48,36 @@ func (o *order) contradictions() [][]int {
 	return found
 }
 
-// components returns the strongly connected component of each event, by Tarjan's algorithm. The
-// stack is a slice: an account may be long, and must not exhaust the program's own.
+// components returns the strongly connected component of each event, by Tarjan's algorithm.
 func (o *order) components() []int {
 	n := len(o.before)
 	index, low, component := make([]int, n), make([]int, n), make([]int, n)
-	onStack := make([]bool, n)
 	var stack []int
-	type frame struct{ v, next int }
 	visited, components := 0, 0
-	for root := range n {
-		if index[root] != 0 {
-			continue
+	var visit func(v int)
+	visit = func(v int) {
+		visited++
+		index[v], low[v] = visited, visited
+		stack = append(stack, v)
+		for _, e := range o.before[v] {
+			if index[e.from] == 0 {
+				visit(e.from)
+			}
+			low[v] = min(low[v], low[e.from])
 		}
-		calls := []frame{{v: root}}
-		for len(calls) > 0 {
-			f := &calls[len(calls)-1]
-			v := f.v
-			if f.next == 0 {
-				visited++
-				index[v], low[v] = visited, visited
-				stack, onStack[v] = append(stack, v), true
-			}
-			if f.next < len(o.before[v]) {
-				w := o.before[v][f.next].from
-				f.next++
-				if index[w] == 0 {
-					calls = append(calls, frame{v: w})
-				} else if onStack[w] {
-					low[v] = min(low[v], index[w])
-				}
-				continue
-			}
-			calls = calls[:len(calls)-1]
-			if len(calls) > 0 {
-				above := calls[len(calls)-1].v
-				low[above] = min(low[above], low[v])
-			}
-			if low[v] != index[v] {
-				continue
-			}
-			for last := -1; last != v; {
-				last = stack[len(stack)-1]
-				stack, onStack[last] = stack[:len(stack)-1], false
-				component[last] = components
-			}
-			components++
+		if low[v] != index[v] {
+			return
+		}
+		for last := -1; last != v; {
+			last = stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			component[last], low[last] = components, n+1 // it is on the stack no more
+		}
+		components++
+	}
+	for v := range n {
+		if index[v] == 0 {
+			visit(v)
 		}
 	}
 	return component
