@@ -22,7 +22,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -35,7 +34,7 @@ var version = "development"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program as if it caught none
-	err := execute(ctx, newCommand(realSurroundings()))
+	err := newCommand(realSurroundings()).ExecuteContext(ctx)
 	var f *failure
 	switch {
 	case err == nil:
@@ -46,24 +45,6 @@ func main() {
 	}
 	fmt.Fprintln(os.Stderr, "kubectl election:", err)
 	os.Exit(exitCode(err))
-}
-
-// execute runs a command. One that does not end by itself when it is interrupted, because it reads
-// a file or computes, is left a second later.
-func execute(ctx context.Context, command *cobra.Command) error {
-	done := make(chan error, 1)
-	go func() { done <- command.ExecuteContext(ctx) }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(time.Second):
-		return ctx.Err()
-	}
 }
 
 // newCommand returns the root command with all subcommands.
