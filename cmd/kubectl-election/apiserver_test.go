@@ -310,32 +310,3 @@ func TestAbsentObjectsOfAnAPIServer(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
-
-// A list comes in pages, each within the time of an answer.
-func TestGroupsComeInPages(t *testing.T) {
-	pagesOf := map[string]*v1.ElectionGroupList{
-		"": {
-			ListMeta: metav1.ListMeta{Continue: "more", ResourceVersion: "7"},
-			Items:    []v1.ElectionGroup{*setBack(1, 1), *setBack(2, 2)},
-		},
-		"more": {
-			ListMeta: metav1.ListMeta{ResourceVersion: "7"},
-			Items:    []v1.ElectionGroup{*setBack(3, 3)},
-		},
-	}
-	kube := groupsOf{serve(t, pages{
-		"/apis/podesta.dev/v1/electiongroups": func(w http.ResponseWriter, r *http.Request) {
-			if r.FormValue("limit") != "500" {
-				t.Errorf("asked for %s groups", r.FormValue("limit"))
-			}
-			page := pagesOf[r.FormValue("continue")]
-			page.TypeMeta = metav1.TypeMeta{Kind: "ElectionGroupList", APIVersion: "podesta.dev/v1"}
-			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(page)
-		},
-	})}
-	groups, version, err := readGroups(t.Context(), kube, reading{}, io.Discard)
-	if err != nil || len(groups) != 3 || version != "7" || groups[2].Status.SetBack.Held != 3 {
-		t.Errorf("%d groups of version %s, %v", len(groups), version, err)
-	}
-}

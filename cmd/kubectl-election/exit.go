@@ -64,7 +64,6 @@ func usage(err error) error {
 type reading struct {
 	verb            string // get, list or watch
 	namespace, name string // empty: all
-	next            string // of a list: which page comes next; empty: the first
 }
 
 func (r reading) String() string {

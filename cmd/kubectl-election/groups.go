@@ -18,7 +18,6 @@ import (
 // apierrors, or meta.IsNoMatchError if the API server has no groups.
 type groupClient interface {
 	get(ctx context.Context, key types.NamespacedName) (*v1.ElectionGroup, error)
-	// list returns a page of the groups.
 	list(ctx context.Context, which reading) (*v1.ElectionGroupList, error)
 	// watch begins after a version of a list, and has bookmarks then. Without one, it begins with what
 	// there is. An event's object is a group, or the status of an error.
@@ -26,9 +25,6 @@ type groupClient interface {
 	// patch applies a JSON merge patch.
 	patch(ctx context.Context, key types.NamespacedName, change []byte) error
 }
-
-// pageSize is how many groups are listed at once, as kubectl does it.
-const pageSize = 500
 
 // groupsResource is what the API server calls groups.
 var groupsResource = v1.GroupVersion.WithResource("electiongroups")
@@ -43,9 +39,7 @@ func (g groupsOf) get(ctx context.Context, key types.NamespacedName) (*v1.Electi
 
 func (g groupsOf) list(ctx context.Context, which reading) (*v1.ElectionGroupList, error) {
 	all := &v1.ElectionGroupList{}
-	options := which.options()
-	options.Limit, options.Continue = pageSize, which.next
-	return all, g.apiServer.list(ctx, groupsResource, which.namespace, options, all)
+	return all, g.apiServer.list(ctx, groupsResource, which.namespace, which.options(), all)
 }
 
 func (g groupsOf) watch(

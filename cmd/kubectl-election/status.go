@@ -100,19 +100,14 @@ func readGroups(ctx context.Context, kube groupClient, which reading,
 	notes io.Writer) (groups []*v1.ElectionGroup, version string, err error) {
 	defer waiting(notes, "reading %s", which)()
 	which.verb = "list"
-	for {
-		page, err := kube.list(ctx, which)
-		if err != nil {
-			return nil, "", which.failed(err)
-		}
-		for i := range page.Items {
-			groups = append(groups, &page.Items[i])
-		}
-		if page.Continue == "" {
-			return groups, page.ResourceVersion, nil
-		}
-		which.next = page.Continue
+	all, err := kube.list(ctx, which)
+	if err != nil {
+		return nil, "", which.failed(err)
 	}
+	for i := range all.Items {
+		groups = append(groups, &all.Items[i])
+	}
+	return groups, all.ResourceVersion, nil
 }
 
 // readGroup returns a group. It needs less rights than a list with one entry.
