@@ -63,43 +63,35 @@ func Installing(system string) []Right {
 const ServiceAccount = "podesta-manager"
 
 // Managing returns what the manager needs, the rules of config/rbac as single rights.
-func Managing(system string) []Right {
-	const events, own = "events.k8s.io", "podesta.dev"
-	return []Right{
-		{Verb: "create", Resource: "configmaps"},
-		{Verb: "delete", Resource: "configmaps", Name: "podesta-trust"},
-		{Verb: "list", Resource: "configmaps", Name: "podesta-trust"},
-		{Verb: "patch", Resource: "configmaps", Name: "podesta-trust"},
-		{Verb: "watch", Resource: "configmaps", Name: "podesta-trust"},
-		{Verb: "get", Resource: "pods"},
-		{Verb: "list", Resource: "pods"},
-		{Verb: "patch", Resource: "pods"},
-		{Verb: "watch", Resource: "pods"},
-		{Verb: "create", Resource: "services"},
-		{Verb: "delete", Resource: "services"},
-		{Verb: "get", Resource: "services"},
-		{Verb: "list", Resource: "services"},
-		{Verb: "patch", Resource: "services"},
-		{Verb: "watch", Resource: "services"},
-		{Verb: "create", Group: "authentication.k8s.io", Resource: "tokenreviews"},
-		{Verb: "create", Group: "authorization.k8s.io", Resource: "subjectaccessreviews"},
-		{Verb: "create", Group: events, Resource: "events"},
-		{Verb: "patch", Group: events, Resource: "events"},
-		{Verb: "list", Group: own, Resource: "electiongroups"},
-		{Verb: "watch", Group: own, Resource: "electiongroups"},
-		{Verb: "patch", Group: own, Resource: "electiongroups", Subresource: "status"},
+func Managing(system string) (needed []Right) {
+	const events, own, leases = "events.k8s.io", "podesta.dev", "coordination.k8s.io"
+	for _, rule := range []struct {
+		verbs string
+		Right
+	}{
+		{"create", Right{Resource: "configmaps"}},
+		{"delete list patch watch", Right{Resource: "configmaps", Name: "podesta-trust"}},
+		{"get list patch watch", Right{Resource: "pods"}},
+		{"create delete get list patch watch", Right{Resource: "services"}},
+		{"create", Right{Group: "authentication.k8s.io", Resource: "tokenreviews"}},
+		{"create", Right{Group: "authorization.k8s.io", Resource: "subjectaccessreviews"}},
+		{"create patch", Right{Group: events, Resource: "events"}},
+		{"list watch", Right{Group: own, Resource: "electiongroups"}},
+		{"patch", Right{Group: own, Resource: "electiongroups", Subresource: "status"}},
 
-		{Verb: "create", Resource: "events", Namespace: system},
-		{Verb: "patch", Resource: "events", Namespace: system},
-		{Verb: "create", Resource: "secrets", Namespace: system},
-		{Verb: "get", Resource: "secrets", Name: "podesta-ca", Namespace: system},
-		{Verb: "update", Resource: "secrets", Name: "podesta-ca", Namespace: system},
-		{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: system},
-		{Verb: "get", Group: "coordination.k8s.io", Resource: "leases", Name: "podesta-manager",
-			Namespace: system},
-		{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Name: "podesta-manager",
-			Namespace: system},
+		{"create patch", Right{Resource: "events", Namespace: system}},
+		{"create", Right{Resource: "secrets", Namespace: system}},
+		{"get update", Right{Resource: "secrets", Name: "podesta-ca", Namespace: system}},
+		{"create", Right{Group: leases, Resource: "leases", Namespace: system}},
+		{"get update", Right{Group: leases, Resource: "leases", Name: "podesta-manager",
+			Namespace: system}},
+	} {
+		for verb := range strings.FieldsSeq(rule.verbs) {
+			rule.Verb = verb
+			needed = append(needed, rule.Right)
+		}
 	}
+	return needed
 }
 
 func (b *book) mayInstall(f *Facts) {
