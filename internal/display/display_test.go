@@ -243,15 +243,12 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// The elections are the status's, bounded, and say nothing that agents have not told.
+// The elections are the status's, and say nothing that agents have not told.
 func TestElections(t *testing.T) {
 	g := healthy(3)
-	for range 12 {
-		g.Status.Elections = append(g.Status.Elections, v1.ElectionStatus{To: "p-2"})
-	}
-	got := Of(g, noon).Elections
-	if len(got) != maxElections || got[0] != (Election{To: "p-2"}) {
-		t.Errorf("%d elections, the first %+v", len(got), got[0])
+	g.Status.Elections = []v1.ElectionStatus{{To: "p-2"}}
+	if got := Of(g, noon).Elections; len(got) != 1 || got[0] != (Election{To: "p-2"}) {
+		t.Errorf("%+v", got)
 	}
 	at := metav1.NewMicroTime(noon.Add(-90 * time.Second))
 	g.Status.Elections = []v1.ElectionStatus{{At: at, To: "p-2", From: "p-1", Epoch: 3<<20 + 7}}
@@ -356,10 +353,9 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-// TestBounded: a status that no API server would accept makes no larger a Group than one of the
-// largest that it does.
+// TestBounded: whatever a status says, what is shown of it has a bounded length.
 func TestBounded(t *testing.T) {
-	g := healthy(1000)
+	g := healthy(3)
 	long := strings.Repeat("\x1b", 10_000)
 	for i := range g.Status.Processes {
 		g.Status.Processes[i].Coordinator = long
@@ -371,8 +367,8 @@ func TestBounded(t *testing.T) {
 	say(g, v1.ConditionStalled, metav1.ConditionTrue, long)
 	g.Status.Conditions[len(g.Status.Conditions)-1].Message = long
 	got := Of(g, noon)
-	if len(got.Processes) != maxRows || len(got.Problems) != 1 {
-		t.Errorf("%d processes, %d problems", len(got.Processes), len(got.Problems))
+	if len(got.Problems) != 1 {
+		t.Errorf("%d problems", len(got.Problems))
 	}
 	p := got.Problems[0]
 	if n := len([]rune(p.Message)); n != maxMessage {

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"slices"
 	"time"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -29,13 +30,8 @@ const (
 
 // Severity orders states: 0 is the gravest.
 func (s State) Severity() int {
-	for i, other := range []State{NoCoordinator, Disputed, Stalled, Unknown, Degraded,
-		Changing} {
-		if s == other {
-			return i
-		}
-	}
-	return 6
+	return slices.Index([]State{NoCoordinator, Disputed, Stalled, Unknown, Degraded, Changing,
+		Healthy}, s)
 }
 
 // Group is what is shown of an ElectionGroup.
@@ -159,9 +155,6 @@ type Process struct {
 	raised bool
 }
 
-// maxRows is how many rows of each list are looked at: the API's own limit.
-const maxRows = 512
-
 // Of returns what is shown of a group.
 func Of(g *v1.ElectionGroup, now time.Time) Group {
 	s := newSubject(g, now)
@@ -189,13 +182,9 @@ func Of(g *v1.ElectionGroup, now time.Time) Group {
 	return shown
 }
 
-// maxElections is how many elections are looked at: the API's own limit.
-const maxElections = 10
-
 func (s *subject) elections(now time.Time) []Election {
-	all := s.group.Status.Elections
-	shown := make([]Election, 0, maxElections)
-	for _, e := range all[:min(len(all), maxElections)] {
+	shown := make([]Election, 0, len(s.group.Status.Elections))
+	for _, e := range s.group.Status.Elections {
 		one := Election{
 			To:           name(e.To),
 			From:         name(e.From),

@@ -102,14 +102,14 @@ func coordinatorOf(c *v1.CoordinatorStatus, guarded bool, now time.Time) *Coordi
 func (s *subject) rows(now time.Time) []Process {
 	members := map[string]*v1.RosterMember{}
 	if r := s.group.Status.Roster; r != nil {
-		for i := range r.Members[:min(len(r.Members), maxRows)] {
+		for i := range r.Members {
 			members[r.Members[i].Name] = &r.Members[i]
 		}
 	}
 	request := stepDownOf(s.group)
 	table := s.group.Status.Processes
-	all := make([]Process, 0, min(len(table), maxRows))
-	for i := range table[:min(len(table), maxRows)] {
+	all := make([]Process, 0, len(table))
+	for i := range table {
 		row := &table[i]
 		member := members[row.Name]
 		p := Process{
