@@ -25,7 +25,7 @@ manager signed. With --status, the one in the status counts, and what the agents
 up.
 
 The decision holds until agents report a newer generation than the command shows. You need
-permission to get, watch and patch the group, and the verb forget on electiongroups: the ClusterRole
+permission to get and patch the group, and the verb forget on electiongroups: the ClusterRole
 admin has all of them.`
 
 const adoptExamples = `  # Adopt the newest roster that agents hold; you are asked to confirm it

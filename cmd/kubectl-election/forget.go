@@ -19,7 +19,7 @@ takes 30 hours. If you know that the lost voters are no longer running, this com
 Without pod names, it applies to all voters that do not report to the manager.
 
 The request applies to the roster that the command shows, and only to voters that are not connected
-to the manager. You need permission to get, watch and patch the group, and the verb forget on
+to the manager. You need permission to get and patch the group, and the verb forget on
 electiongroups: the ClusterRole admin has all of them, edit lacks the last.`
 
 const forgetExamples = `  # Show the lost voters; nothing changes before you type the group's name

@@ -19,8 +19,7 @@ import (
 type groupClient interface {
 	get(ctx context.Context, key types.NamespacedName) (*v1.ElectionGroup, error)
 	list(ctx context.Context, which reading) (*v1.ElectionGroupList, error)
-	// watch begins after a version of a list, and has bookmarks then. Without one, it begins with what
-	// there is. An event's object is a group, or the status of an error.
+	// watch begins after a version of a list. An event's object is a group, or the status of an error.
 	watch(ctx context.Context, which reading, version string) (watch.Interface, error)
 	// patch applies a JSON merge patch.
 	patch(ctx context.Context, key types.NamespacedName, change []byte) error
@@ -46,7 +45,7 @@ func (g groupsOf) watch(
 	ctx context.Context, which reading, version string,
 ) (watch.Interface, error) {
 	options := which.options()
-	options.ResourceVersion, options.AllowWatchBookmarks = version, version != ""
+	options.ResourceVersion, options.AllowWatchBookmarks = version, true
 	events, err := g.kube.Resource(groupsResource).Namespace(which.namespace).Watch(ctx, options)
 	if err != nil {
 		return nil, g.known(ctx, groupsResource, err)

@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/backoff"
 	"github.com/podesta-dev/podesta/internal/display"
 )
 
@@ -135,55 +135,34 @@ func (r request) unseen(err error) error {
 // errNoAnswer means that the manager has not done in time what was asked for.
 var errNoAnswer = errors.New("nothing has happened in time")
 
-// await waits until answered says that the manager has taken up a request, or that it cannot. A
-// watch that ends, or does not begin for a reason that may pass, begins again. The error is
-// errNoAnswer, or that of the last watch, if the time is over.
+// askEvery is how often the group is read meanwhile.
+const askEvery = 250 * time.Millisecond
+
+// await waits until answered says that the manager has taken up a request, or that it cannot. The
+// error is errNoAnswer, or that of the last reading, if the time is over.
 func (r request) await(ctx context.Context, within time.Duration,
 	answered func(*v1.ElectionGroup) (bool, error)) error {
 	defer waiting(r.notes, "waiting up to %v for the manager", within)()
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	for failures := 1; ; failures++ {
-		done, err := watchGroup(limited, r.kube, r.key, answered)
-		switch {
-		case done:
-			return err
-		case err != nil && lasting(err):
-			return r.unseen(err)
+	which := reading{verb: "get", namespace: r.key.Namespace, name: r.key.Name}
+	var failed error // the last reading
+	err := wait.PollUntilContextCancel(limited, askEvery, true, func(ctx context.Context) (bool, error) {
+		group, err := r.kube.get(ctx, r.key)
+		if err == nil {
+			failed = nil
+			return answered(group)
 		}
-		select {
-		case <-limited.Done():
-		case <-time.After(backoff.Wait(firstPause, lastPause, failures)):
-			continue
-		}
-		return r.unseen(cmp.Or(ctx.Err(), err, errNoAnswer)) // ctx: the user has interrupted
-	}
-}
-
-// watchGroup watches a group until it is answered, with an error or without, or the watch ends.
-func watchGroup(ctx context.Context, kube groupClient, key types.NamespacedName,
-	answered func(*v1.ElectionGroup) (bool, error)) (done bool, err error) {
-	which := reading{
-		verb:      "watch",
-		namespace: key.Namespace,
-		name:      key.Name,
-	}
-	watch, err := kube.watch(ctx, which, "")
-	if err != nil {
 		if ctx.Err() != nil {
-			return false, nil // it was not this one's fault
+			return false, ctx.Err()
 		}
-		return false, which.failed(err)
+		if failed = which.failed(err); lasting(failed) {
+			return false, r.unseen(failed)
+		}
+		return false, nil
+	})
+	if wait.Interrupted(err) {
+		return r.unseen(cmp.Or(ctx.Err(), failed, errNoAnswer)) // ctx: the user has interrupted
 	}
-	defer watch.Stop()
-	for e := range watch.ResultChan() {
-		group, ok := e.Object.(*v1.ElectionGroup)
-		if !ok {
-			continue // the API server ends the watch, and says why
-		}
-		if done, err := answered(group); done || err != nil {
-			return true, err
-		}
-	}
-	return false, nil
+	return err
 }

@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -96,12 +95,12 @@ func TestRequestsThatAreNotMade(t *testing.T) {
 // A request that was made stands, whether or not its answer can be seen.
 func TestRequestsWhoseAnswerIsNotSeen(t *testing.T) {
 	for name, c := range map[string]struct {
-		err  error // why a watch does not begin; nil: the user interrupts
+		err  error // why the group is not read; nil: the user interrupts
 		code int
 	}{
-		"no right to watch": {apierrors.NewForbidden(groupResource, "", nil), exitForbidden},
+		"no right to read": {apierrors.NewForbidden(groupResource, "", nil), exitForbidden},
 		"the API server is away": {
-			apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "watch", groupResource, "",
+			apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "get", groupResource, "",
 				"away", 0, true), exitUnreachable,
 		},
 		"interrupted": {nil, exitInterrupted},
@@ -110,13 +109,12 @@ func TestRequestsWhoseAnswerIsNotSeen(t *testing.T) {
 			ctx, interrupt := context.WithCancel(t.Context())
 			defer interrupt()
 			kube := fakeCluster(t, interceptor.Funcs{
-				Watch: func(context.Context, client.WithWatch, client.ObjectList,
-					...client.ListOption) (watch.Interface, error) {
-					if c.err != nil {
-						return nil, c.err
+				Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object,
+					...client.GetOption) error {
+					if c.err == nil {
+						interrupt()
 					}
-					interrupt()
-					return watch.NewEmptyWatch(), nil
+					return c.err
 				},
 			})
 			err := requested(kube).await(ctx, time.Minute, func(*v1.ElectionGroup) (bool, error) {

@@ -24,7 +24,7 @@ refused if another process coordinates by then, or if no other process is a cand
 if no other process coordinates for a lease and 5 s, so that maintenance leaves no group without a
 coordinator; or if you take it back: kubectl annotate eg GROUP podesta.dev/step-down-
 
-You need permission to get, watch and patch the group, and the verb step-down on electiongroups: the
+You need permission to get and patch the group, and the verb step-down on electiongroups: the
 ClusterRoles admin and edit have all of them. Groups outside Kubernetes have no such request: edit
 the priority in the roster file.`
 

@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -20,31 +19,25 @@ import (
 	"github.com/podesta-dev/podesta/test/bubble"
 )
 
-// answering is a cluster whose manager answers a request: each word is what a watch that the
-// command begins is shown next.
+// answering is a cluster whose manager answers a request: each word is what the command is shown
+// next, when it has made one.
 func answering(t *testing.T, answers []string) client.WithWatch {
 	t.Helper()
+	made := false
 	return fakeCluster(t, interceptor.Funcs{
-		Watch: func(ctx context.Context, kube client.WithWatch, _ client.ObjectList,
-			options ...client.ListOption) (watch.Interface, error) {
-			shown := watch.NewFakeWithChanSize(len(answers), false)
-			which := client.ListOptions{}
-			which.ApplyOptions(options)
-			if len(answers) == 0 { // nothing happens in time
-				shown.Stop()
-				return shown, nil
+		Patch: func(ctx context.Context, kube client.WithWatch, o client.Object, patch client.Patch,
+			options ...client.PatchOption) error {
+			made = true
+			return kube.Patch(ctx, o, patch, options...)
+		},
+		Get: func(ctx context.Context, kube client.WithWatch, key client.ObjectKey, into client.Object,
+			options ...client.GetOption) error {
+			if err := kube.Get(ctx, key, into, options...); err != nil || !made || len(answers) == 0 {
+				return err
 			}
-			group, word := &v1.ElectionGroup{}, answers[0]
-			answers = answers[1:]
-			name, _ := which.FieldSelector.RequiresExactMatch("metadata.name")
-			key := types.NamespacedName{Namespace: which.Namespace, Name: name}
-			if err := kube.Get(ctx, key, group); err != nil {
-				return nil, err
-			}
-			settle(group, word)
-			shown.Modify(group)
-			shown.Stop()
-			return shown, nil
+			settle(into.(*v1.ElectionGroup), answers[0])
+			answers = answers[min(1, len(answers)-1):] // the last one stays
+			return nil
 		},
 	}, readGroupFiles(t)...)
 }
@@ -108,18 +101,18 @@ func TestStepDownGolden(t *testing.T) {
 	})
 }
 
-// A watch that ends, or does not begin, while the manager has not answered begins again. Whoever
-// interrupts the command is not told that the manager was slow.
+// A group that cannot be read is read again while the manager has not answered. Whoever interrupts
+// the command is not told that the manager was slow.
 func TestWaitingGoesOn(t *testing.T) {
 	key := types.NamespacedName{Namespace: "shop", Name: "scheduler"}
 	refused := apierrors.NewServiceUnavailable("starting")
 	for name, c := range map[string]struct {
-		watches []error // of each watch: why it does not begin; nil: it ends at once
-		answer  bool    // the one after them shows it
-		want    error
+		readings []error // why each fails; nil: it shows no answer
+		answer   bool    // the one after them shows it
+		want     error
 	}{
 		"answered":              {nil, true, nil},
-		"after watches ended":   {[]error{nil, nil}, true, nil},
+		"after a while":         {[]error{nil, nil}, true, nil},
 		"after a refusal":       {[]error{refused, nil}, true, nil},
 		"never":                 {nil, false, errNoAnswer},
 		"no rights":             {[]error{apierrors.NewForbidden(groupResource, "", nil)}, true, errForbidden},
@@ -130,24 +123,21 @@ func TestWaitingGoesOn(t *testing.T) {
 			defer interrupt()
 			begun := 0
 			kube := fakeCluster(t, interceptor.Funcs{
-				Watch: func(context.Context, client.WithWatch, client.ObjectList,
-					...client.ListOption) (watch.Interface, error) {
-					shown := watch.NewFakeWithChanSize(1, false)
-					defer shown.Stop()
-					if begun++; begun <= len(c.watches) {
-						if errors.Is(c.watches[begun-1], context.Canceled) {
-							interrupt()
-							return shown, nil
-						}
-						return shown, c.watches[begun-1]
+				Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object,
+					...client.GetOption) error {
+					if begun++; begun > len(c.readings) {
+						return nil
 					}
-					if c.answer {
-						shown.Modify(&v1.ElectionGroup{})
+					if errors.Is(c.readings[begun-1], context.Canceled) {
+						interrupt()
+						return nil
 					}
-					return shown, nil
+					return c.readings[begun-1]
 				},
 			})
-			answered := func(*v1.ElectionGroup) (bool, error) { return true, nil }
+			answered := func(*v1.ElectionGroup) (bool, error) {
+				return c.answer && begun > len(c.readings), nil
+			}
 			r := requested(kube)
 			r.key = key
 			err := r.await(ctx, time.Minute, answered)
