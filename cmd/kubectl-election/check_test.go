@@ -65,7 +65,7 @@ func inspecting(t *testing.T, funcs interceptor.Funcs, objects ...client.Object)
 			namespace: c.overrides.Context.Namespace,
 			ask: func(context.Context) (check.Version, check.Clock, error) {
 				return check.Version{Major: 1, Minor: 34, Text: "v1.34.0"},
-					check.Clock{Server: noon, Here: noon, Within: time.Second}, nil
+					check.Clock{Server: noon, Within: time.Second}, nil
 			},
 		}, nil
 	}

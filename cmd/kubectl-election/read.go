@@ -109,7 +109,6 @@ func askAPI(config *rest.Config) (
 			return v, c, err
 		}
 		defer answer.Body.Close()
-		took := time.Since(began)
 		switch answer.StatusCode {
 		case http.StatusOK:
 		case http.StatusUnauthorized:
@@ -120,7 +119,7 @@ func askAPI(config *rest.Config) (
 		if c.Server, err = http.ParseTime(answer.Header.Get("Date")); err != nil {
 			return v, c, err
 		}
-		c.Here, c.Within = began.Add(took/2), took/2+time.Second
+		c.Within = time.Since(began)/2 + time.Second
 		var info apiversion.Info
 		err = json.NewDecoder(http.MaxBytesReader(nil, answer.Body, 1<<20)).Decode(&info)
 		if err != nil {

@@ -67,8 +67,6 @@ func TestOneFault(t *testing.T) {
 		}, "Warning: a node can run the manager and agents: of 2 nodes that do"},
 		"cordoned": {func(f *Facts, _ *Namespace) { f.Nodes.Value[0].Spec.Unschedulable = true },
 			"Failed: a node can run the manager and agents"},
-		"this clock is slow": {func(f *Facts, _ *Namespace) { f.Clock.Value.Here = noon.Add(-time.Hour) },
-			"Warning: this machine's clock agrees with the API server's: it is 1h0m0s off"},
 		"a node's clock is ahead": {func(f *Facts, _ *Namespace) {
 			f.NodeLeases.Value[0] = lease("node-1", noon.Add(3*time.Minute))
 		}, "Warning: the nodes' clocks agree with the API server's: node-1 is at least 3m0s ahead"},

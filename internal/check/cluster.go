@@ -94,10 +94,6 @@ const apart = 2 * time.Minute
 const renewed = 40 * time.Second
 
 func (b *book) clocks(f *Facts) {
-	const here = "this machine's clock agrees with the API server's"
-	if !unread(b, f.Clock, here) {
-		b.thisClock(f.Clock.Value, here)
-	}
 	const check = "the nodes' clocks agree with the API server's"
 	if unread(b, f.Clock, check) || unread(b, f.NodeLeases, check) || unread(b, f.Nodes, check) {
 		return
@@ -115,17 +111,6 @@ func (b *book) clocks(f *Facts) {
 	b.judge(check, Warning, display.Enumerate(off),
 		"Let NTP set the clocks. Whether two may act at once does not "+
 			"depend on it, only when a process that is gone for good may be taken off its group's roster.")
-}
-
-func (b *book) thisClock(c Clock, check string) {
-	off := c.Here.Sub(c.Server)
-	found := ""
-	if off.Abs() > apart+c.Within {
-		found = fmt.Sprintf("it is %v off", off.Abs().Round(time.Second))
-	}
-	b.judge(check, Warning, found,
-		"Set it: the ages that kubectl election shows are wrong by as much. "+
-			"Elections do not depend on it.")
 }
 
 // clockOff says that the clock of a node is wrong, as far as its Lease shows.

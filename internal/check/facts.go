@@ -23,7 +23,7 @@ type Facts struct {
 
 	// Kubernetes is the API server's version.
 	Kubernetes Read[Version]
-	// Clock is the API server's time at an instant, and this machine's at the same one.
+	// Clock is the API server's time.
 	Clock Read[Clock]
 	Nodes Read[[]corev1.Node]
 	// NodeLeases are the Leases in kube-node-lease, each renewed by the clock of its node.
@@ -48,10 +48,10 @@ type Version struct {
 	Text         string
 }
 
-// Clock is what two clocks showed at the same instant, as closely as Within.
+// Clock is what a clock shows, as closely as Within.
 type Clock struct {
-	Server, Here time.Time
-	Within       time.Duration
+	Server time.Time
+	Within time.Duration
 }
 
 // Manager is what was read in the manager's namespace.

@@ -66,7 +66,7 @@ func well(t *testing.T) *Facts {
 	t.Helper()
 	f := &Facts{Plugin: "v1.2.3", System: "podesta-system"}
 	f.Kubernetes.Value = Version{Major: 1, Minor: 36, Text: "v1.36.1"}
-	f.Clock.Value = Clock{Server: noon, Here: noon, Within: time.Second}
+	f.Clock.Value = Clock{Server: noon, Within: time.Second}
 	f.Nodes.Value = []corev1.Node{{
 		ObjectMeta: metav1.ObjectMeta{Name: "node-1"},
 		Status: corev1.NodeStatus{
