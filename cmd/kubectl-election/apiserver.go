@@ -28,9 +28,6 @@ type apiServer struct {
 // answerTime is how long the API server may take to answer, unless --request-timeout is more.
 const answerTime = 30 * time.Second
 
-// answerLimit is how long it may take with a configuration.
-func answerLimit(config *rest.Config) time.Duration { return max(config.Timeout, answerTime) }
-
 func newAPIServer(config *rest.Config) (*apiServer, error) {
 	config = dynamic.ConfigFor(config)
 	config.WarningHandlerWithContext = rest.NoWarnings{} // the library's has them in a log's form
@@ -41,7 +38,7 @@ func newAPIServer(config *rest.Config) (*apiServer, error) {
 	return &apiServer{
 		kube:  dynamic.New(client),
 		rest:  client,
-		limit: answerLimit(config),
+		limit: max(config.Timeout, answerTime),
 	}, nil
 }
 

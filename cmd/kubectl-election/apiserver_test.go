@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,10 +20,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/controllers/apiclock"
 	"github.com/podesta-dev/podesta/internal/check"
 )
 
@@ -307,6 +311,26 @@ func TestAbsentObjectsOfAnAPIServer(t *testing.T) {
 	}
 	err := kube.get(t.Context(), definitionsResource, types.NamespacedName{Name: "d"}, &corev1.ConfigMap{})
 	if !meta.IsNoMatchError(err) {
+		t.Errorf("%v", err)
+	}
+}
+
+// The answer to the question for the version shows the API server's clock, too.
+func TestVersionOfAnAPIServer(t *testing.T) {
+	server := httptest.NewServer(pages{"/version": apiversion.Info{Major: "1", Minor: "36+"}})
+	defer server.Close()
+	config := &rest.Config{Host: server.URL}
+	clock := apiclock.New(time.Now, slog.New(slog.DiscardHandler))
+	config.Wrap(clock.Watch)
+	kube, err := newAPIServer(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, c, err := kube.asksVersion(clock)(t.Context())
+	if err != nil || v.Minor != 36 || time.Since(c.Server).Abs() > time.Minute || c.Within > time.Minute {
+		t.Errorf("%+v, %+v, %v", v, c, err)
+	}
+	if _, _, err := serve(t, nil).asksVersion(clock)(t.Context()); !apierrors.IsNotFound(err) {
 		t.Errorf("%v", err)
 	}
 }

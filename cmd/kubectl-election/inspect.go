@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/controllers/apiclock"
 	"github.com/podesta-dev/podesta/internal/check"
 )
 
@@ -60,16 +63,13 @@ func (c *cluster) inspect() (*inspector, error) {
 		return nil, err
 	}
 	config.QPS, config.Burst = 50, 100 // one person, one run, some 60 requests
+	clock := apiclock.New(time.Now, slog.New(slog.DiscardHandler))
+	config.Wrap(clock.Watch)
 	kube, err := newAPIServer(config)
 	if err != nil {
 		return nil, err
 	}
-	ask, err := askAPI(config)
-	return &inspector{
-		kube:      kube,
-		ask:       ask,
-		namespace: namespace,
-	}, err
+	return &inspector{kube: kube, ask: kube.asksVersion(clock), namespace: namespace}, nil
 }
 
 // results reads the cluster and checks it. It fails if the API server accepts nobody's credentials,

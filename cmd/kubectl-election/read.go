@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -17,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	apiversion "k8s.io/apimachinery/pkg/version"
-	"k8s.io/client-go/rest"
 
+	"github.com/podesta-dev/podesta/controllers/apiclock"
 	"github.com/podesta-dev/podesta/internal/check"
 	"github.com/podesta-dev/podesta/internal/display"
 )
@@ -83,51 +82,29 @@ func said(tried string, err error) error {
 	}
 }
 
-// askAPI returns how the API server is asked for its version. The answer shows its clock, too, in
-// whole seconds.
-func askAPI(config *rest.Config) (
-	func(context.Context) (check.Version, check.Clock, error), error) {
-	transport, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return nil, noCluster(err)
-	}
-	base, _, err := rest.DefaultServerURL(config.Host, "", schema.GroupVersion{}, true)
-	if err != nil {
-		return nil, noCluster(err)
-	}
+// asksVersion returns how the API server is asked for its version. Its answer shows its clock, too.
+func (s *apiServer) asksVersion(
+	clock *apiclock.Clock,
+) func(context.Context) (check.Version, check.Clock, error) {
 	return func(ctx context.Context) (v check.Version, c check.Clock, err error) {
-		ctx, cancel := context.WithTimeout(ctx, answerLimit(config))
+		ctx, cancel := context.WithTimeout(ctx, s.limit)
 		defer cancel()
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet,
-			base.JoinPath("version").String(), http.NoBody)
-		if err != nil {
-			return v, c, err
-		}
 		began := time.Now()
-		answer, err := transport.Do(request)
+		answer, err := s.rest.Get().AbsPath("version").Do(ctx).Raw()
 		if err != nil {
 			return v, c, err
 		}
-		defer answer.Body.Close()
-		switch answer.StatusCode {
-		case http.StatusOK:
-		case http.StatusUnauthorized:
-			return v, c, apierrors.NewUnauthorized("it answers /version with " + answer.Status)
-		default:
-			return v, c, fmt.Errorf("the API server answers /version with %s", answer.Status)
+		c = check.Clock{Server: clock.Date(), Within: time.Since(began) + time.Second}
+		if c.Server.IsZero() {
+			return v, c, errors.New("the API server does not date its answers")
 		}
-		if c.Server, err = http.ParseTime(answer.Header.Get("Date")); err != nil {
-			return v, c, err
-		}
-		c.Within = time.Since(began)/2 + time.Second
 		var info apiversion.Info
-		err = json.NewDecoder(http.MaxBytesReader(nil, answer.Body, 1<<20)).Decode(&info)
-		if err != nil {
+		if err := json.Unmarshal(answer, &info); err != nil {
 			return v, c, err
 		}
 		v, err = versionOf(info)
 		return v, c, err
-	}, nil
+	}
 }
 
 // versionOf returns a version of Kubernetes. Providers add signs to the minor: 33+.
