@@ -90,8 +90,8 @@ func TestRefusedOrAbsent(t *testing.T) {
 		"what it says is no JSON":      {with("no list"), exitForbidden},
 	} {
 		in := around(nil)
-		kube := groupsOf{serve(t, test.pages)}
-		in.connect = func(*cluster) (groupClient, string, error) { return kube, "shop", nil }
+		kube := serve(t, test.pages)
+		in.connect = func(*cluster) (apiClient, string, error) { return kube, "shop", nil }
 		for _, line := range []string{"status", "status g", "status -w", "forget g"} {
 			if _, _, err := runIn(t.Context(), in, line); exitCode(err) != test.code {
 				t.Errorf("%s: %s: code %d, want %d: %v", name, line, exitCode(err), test.code, err)
@@ -101,11 +101,11 @@ func TestRefusedOrAbsent(t *testing.T) {
 		if meta.IsNoMatchError(err) != (test.code == exitNoCRD) || err == nil {
 			t.Errorf("%s: watch: %v", name, err)
 		}
-		i := inspector{kube: kube.apiServer, namespace: "shop"}
+		i := inspector{kube: kube, namespace: "shop"}
 		if i.knowsNoGroups(t.Context()) != (test.code == exitNoCRD) {
 			t.Errorf("%s: check is sure that there are no groups: %t", name, test.code != exitNoCRD)
 		}
-		groups := readList[v1.ElectionGroup](t.Context(), kube.apiServer,
+		groups := readList[v1.ElectionGroup](t.Context(), kube,
 			listed{"groups", groupsResource, "shop", ""}, &v1.ElectionGroupList{})
 		if groups.Err == nil ||
 			strings.Contains(groups.Err.Error(), "may not") != (test.code == exitForbidden) {
@@ -161,7 +161,7 @@ const groupOfALaterVersion = `{"apiVersion": "podesta.dev/v1", "kind": "Election
 func TestGroupsOfAnAPIServer(t *testing.T) {
 	const path = "/apis/podesta.dev/v1/namespaces/shop/electiongroups"
 	var patched string
-	kube := groupsOf{serve(t, pages{
+	kube := serve(t, pages{
 		path: func(w http.ResponseWriter, r *http.Request) {
 			if got := r.URL.Query().Get("fieldSelector"); got != "metadata.name=g" {
 				t.Errorf("selects %q", got)
@@ -178,7 +178,7 @@ func TestGroupsOfAnAPIServer(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, groupOfALaterVersion)
 		},
-	})}
+	})
 	good := func(g *v1.ElectionGroup) bool {
 		return g.Name == "g" && g.Status.Coordinator != nil && g.Status.Coordinator.Epoch == 1<<53+1
 	}
@@ -223,7 +223,7 @@ func TestWatchOfAnAPIServer(t *testing.T) {
 		}
 		<-release
 	}
-	kube := groupsOf{serve(t, pages{"/apis/podesta.dev/v1/electiongroups": tell})}
+	kube := serve(t, pages{"/apis/podesta.dev/v1/electiongroups": tell})
 	defer close(release)
 	events, err := kube.watch(t.Context(), reading{}, "7")
 	if err != nil {

@@ -45,8 +45,8 @@ func (c *cluster) configure() (*rest.Config, string, error) {
 	return config, namespace, err
 }
 
-// connect returns a client for groups, and the namespace to use.
-func (c *cluster) connect() (groupClient, string, error) {
+// connect returns a client, and the namespace to use.
+func (c *cluster) connect() (apiClient, string, error) {
 	config, namespace, err := c.configure()
 	if err != nil {
 		return nil, "", err
@@ -55,5 +55,5 @@ func (c *cluster) connect() (groupClient, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return groupsOf{server}, namespace, nil
+	return server, namespace, nil
 }

@@ -17,24 +17,11 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// fakeGroups are the groups of a fake cluster.
-type fakeGroups struct{ kube client.WithWatch }
+// fakeServer is a fake cluster. The name of a resource must fit the object that it is read into: a
+// real API server would answer that there is none.
+type fakeServer struct{ kube client.WithWatch }
 
-func (f fakeGroups) get(ctx context.Context, key types.NamespacedName) (*v1.ElectionGroup, error) {
-	group := &v1.ElectionGroup{}
-	return group, f.kube.Get(ctx, key, group)
-}
-
-func (f fakeGroups) list(ctx context.Context, which reading) (*v1.ElectionGroupList, error) {
-	all := &v1.ElectionGroupList{}
-	options, err := fakeOptions(which.namespace, which.options())
-	if err != nil {
-		return nil, err
-	}
-	return all, f.kube.List(ctx, all, options)
-}
-
-func (f fakeGroups) watch(ctx context.Context, which reading, version string) (watch.Interface, error) {
+func (f fakeServer) watch(ctx context.Context, which reading, version string) (watch.Interface, error) {
 	options, err := fakeOptions(which.namespace, which.options())
 	if err != nil {
 		return nil, err
@@ -43,7 +30,7 @@ func (f fakeGroups) watch(ctx context.Context, which reading, version string) (w
 	return f.kube.Watch(ctx, &v1.ElectionGroupList{}, options)
 }
 
-func (f fakeGroups) patch(ctx context.Context, key types.NamespacedName, change []byte) error {
+func (f fakeServer) patch(ctx context.Context, key types.NamespacedName, change []byte) error {
 	group := &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 	return f.kube.Patch(ctx, group, client.RawPatch(types.MergePatchType, change))
 }
@@ -68,11 +55,7 @@ func fakeOptions(namespace string, o metav1.ListOptions) (*client.ListOptions, e
 	return some, nil
 }
 
-// fakeObjects are what a check finds in a fake cluster. The name of a resource must fit the object
-// that it is read into: a real API server would answer that there is none.
-type fakeObjects struct{ kube client.Client }
-
-func (f fakeObjects) get(ctx context.Context, resource schema.GroupVersionResource,
+func (f fakeServer) get(ctx context.Context, resource schema.GroupVersionResource,
 	key types.NamespacedName, into runtime.Object) error {
 	if err := f.fits(resource, into, ""); err != nil {
 		return err
@@ -80,7 +63,7 @@ func (f fakeObjects) get(ctx context.Context, resource schema.GroupVersionResour
 	return f.kube.Get(ctx, key, into.(client.Object))
 }
 
-func (f fakeObjects) list(ctx context.Context, resource schema.GroupVersionResource, namespace string,
+func (f fakeServer) list(ctx context.Context, resource schema.GroupVersionResource, namespace string,
 	which metav1.ListOptions, into runtime.Object) error {
 	if err := f.fits(resource, into, "List"); err != nil {
 		return err
@@ -92,7 +75,7 @@ func (f fakeObjects) list(ctx context.Context, resource schema.GroupVersionResou
 	return f.kube.List(ctx, into.(client.ObjectList), options)
 }
 
-func (f fakeObjects) review(ctx context.Context, resource schema.GroupVersionResource,
+func (f fakeServer) review(ctx context.Context, resource schema.GroupVersionResource,
 	question runtime.Object) error {
 	if err := f.fits(resource, question, ""); err != nil {
 		return err
@@ -108,7 +91,7 @@ func (f fakeObjects) review(ctx context.Context, resource schema.GroupVersionRes
 }
 
 // fits returns an error unless a resource has the objects of this type.
-func (f fakeObjects) fits(resource schema.GroupVersionResource, object runtime.Object,
+func (f fakeServer) fits(resource schema.GroupVersionResource, object runtime.Object,
 	suffix string) error {
 	kind, err := f.kube.GroupVersionKindFor(object)
 	if err != nil {

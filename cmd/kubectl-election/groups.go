@@ -14,49 +14,27 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// groupClient is what commands ask of an API server about groups. Its errors are those of
-// apierrors, or meta.IsNoMatchError if the API server has no groups.
-type groupClient interface {
-	get(ctx context.Context, key types.NamespacedName) (*v1.ElectionGroup, error)
-	list(ctx context.Context, which reading) (*v1.ElectionGroupList, error)
-	// watch begins after a version of a list. An event's object is a group, or the status of an error.
-	watch(ctx context.Context, which reading, version string) (watch.Interface, error)
-	// patch applies a JSON merge patch.
-	patch(ctx context.Context, key types.NamespacedName, change []byte) error
-}
-
 // groupsResource is what the API server calls groups.
 var groupsResource = v1.GroupVersion.WithResource("electiongroups")
 
-// groupsOf are the groups of an API server.
-type groupsOf struct{ *apiServer }
-
-func (g groupsOf) get(ctx context.Context, key types.NamespacedName) (*v1.ElectionGroup, error) {
-	group := &v1.ElectionGroup{}
-	return group, g.apiServer.get(ctx, groupsResource, key, group)
-}
-
-func (g groupsOf) list(ctx context.Context, which reading) (*v1.ElectionGroupList, error) {
-	all := &v1.ElectionGroupList{}
-	return all, g.apiServer.list(ctx, groupsResource, which.namespace, which.options(), all)
-}
-
-func (g groupsOf) watch(
+// watch begins after a version of a list. An event's object is a group, or the status of an error.
+func (s *apiServer) watch(
 	ctx context.Context, which reading, version string,
 ) (watch.Interface, error) {
 	options := which.options()
 	options.ResourceVersion, options.AllowWatchBookmarks = version, true
-	events, err := g.kube.Resource(groupsResource).Namespace(which.namespace).Watch(ctx, options)
+	events, err := s.kube.Resource(groupsResource).Namespace(which.namespace).Watch(ctx, options)
 	if err != nil {
-		return nil, g.known(ctx, groupsResource, err)
+		return nil, s.known(ctx, groupsResource, err)
 	}
 	return watch.Filter(events, groupEvent), nil
 }
 
-func (g groupsOf) patch(ctx context.Context, key types.NamespacedName, change []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, g.limit)
+// patch applies a JSON merge patch to a group.
+func (s *apiServer) patch(ctx context.Context, key types.NamespacedName, change []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
-	_, err := g.kube.Resource(groupsResource).Namespace(key.Namespace).Patch(ctx, key.Name,
+	_, err := s.kube.Resource(groupsResource).Namespace(key.Namespace).Patch(ctx, key.Name,
 		types.MergePatchType, change, metav1.PatchOptions{})
 	return err
 }

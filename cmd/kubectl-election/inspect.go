@@ -25,7 +25,7 @@ import (
 
 // inspector reads what package check judges.
 type inspector struct {
-	kube inspectClient
+	kube apiClient
 	// ask asks the API server for its version, and returns its clock as well.
 	ask       func(context.Context) (check.Version, check.Clock, error)
 	namespace string // of groups; empty: all
@@ -85,7 +85,7 @@ func (i *inspector) results(ctx context.Context, before bool) ([]check.Result, e
 		Kubernetes: check.Read[check.Version]{Value: kubernetes, Err: said("ask for the version", err)},
 		Clock:      check.Read[check.Clock]{Value: clock, Err: said("ask for the time", err)},
 	}
-	asked := &impatient{inspectClient: i.kube}
+	asked := &impatient{apiClient: i.kube}
 	i.kube = asked
 	results := i.judge(ctx, f, before)
 	switch {

@@ -108,7 +108,7 @@ func fakeCluster(t *testing.T, funcs interceptor.Funcs, groups ...client.Object)
 // around are surroundings with a cluster, at noon, without a terminal.
 func around(kube client.WithWatch) surroundings {
 	return surroundings{
-		connect: func(c *cluster) (groupClient, string, error) {
+		connect: func(c *cluster) (apiClient, string, error) {
 			namespace := c.overrides.Context.Namespace
 			if namespace == "" {
 				namespace = "default"
@@ -116,7 +116,7 @@ func around(kube client.WithWatch) surroundings {
 			if kube == nil {
 				return nil, "", errors.New("a test that needs no cluster has none")
 			}
-			return fakeGroups{kube}, namespace, nil
+			return fakeServer{kube}, namespace, nil
 		},
 		agents: func(*cluster) (agents, error) { return tellingAgents, nil },
 		now:    func() time.Time { return noon },

@@ -15,7 +15,7 @@ import (
 // for confirmation, makes a request, and waits for the manager.
 type operation struct {
 	surroundings
-	kube       groupClient
+	kube       apiClient
 	key        types.NamespacedName
 	out, notes io.Writer
 	confirm    func(group string) error

@@ -16,21 +16,25 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	apiversion "k8s.io/apimachinery/pkg/version"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/podesta-dev/podesta/controllers/apiclock"
 	"github.com/podesta-dev/podesta/internal/check"
 	"github.com/podesta-dev/podesta/internal/display"
 )
 
-// inspectClient is what a check asks of an API server. Its errors are those of apierrors, or
+// apiClient is what commands ask of an API server. Its errors are those of apierrors, or
 // meta.IsNoMatchError if the API server has no such resource.
-type inspectClient interface {
+type apiClient interface {
 	get(ctx context.Context, resource schema.GroupVersionResource, key types.NamespacedName,
 		into runtime.Object) error
 	list(ctx context.Context, resource schema.GroupVersionResource, namespace string,
 		which metav1.ListOptions, into runtime.Object) error
 	// review asks whether somebody has a right, and reads the answer into the question.
 	review(ctx context.Context, resource schema.GroupVersionResource, question runtime.Object) error
+	// watch and patch are for groups.
+	watch(ctx context.Context, which reading, version string) (watch.Interface, error)
+	patch(ctx context.Context, key types.NamespacedName, change []byte) error
 }
 
 // listed is a list that is read.
@@ -43,7 +47,7 @@ type listed struct {
 
 // readObject reads an object; kind names its kind in errors. The value is nil if there is none, or
 // if the cluster does not know the kind.
-func readObject[T runtime.Object](ctx context.Context, kube inspectClient, kind string,
+func readObject[T runtime.Object](ctx context.Context, kube apiClient, kind string,
 	resource schema.GroupVersionResource, namespace, name string, object T) check.Read[T] {
 	err := kube.get(ctx, resource, types.NamespacedName{Namespace: namespace, Name: name}, object)
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
@@ -53,7 +57,7 @@ func readObject[T runtime.Object](ctx context.Context, kube inspectClient, kind 
 }
 
 // readList reads a list of objects.
-func readList[T any](ctx context.Context, kube inspectClient, l listed,
+func readList[T any](ctx context.Context, kube apiClient, l listed,
 	into runtime.Object) (r check.Read[[]T]) {
 	which := metav1.ListOptions{LabelSelector: l.labels}
 	if err := kube.list(ctx, l.resource, l.namespace, which, into); err != nil {

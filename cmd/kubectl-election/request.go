@@ -32,7 +32,7 @@ type request struct {
 	annotation string
 	needs      right
 	until      string // what ends it, unless the manager answers
-	kube       groupClient
+	kube       apiClient
 	notes      io.Writer
 }
 
@@ -147,8 +147,9 @@ func (r request) await(ctx context.Context, within time.Duration,
 	defer cancel()
 	which := reading{verb: "get", namespace: r.key.Namespace, name: r.key.Name}
 	var failed error // the last reading
-	err := wait.PollUntilContextCancel(limited, askEvery, true, func(ctx context.Context) (bool, error) {
-		group, err := r.kube.get(ctx, r.key)
+	ask := func(ctx context.Context) (bool, error) {
+		group := &v1.ElectionGroup{}
+		err := r.kube.get(ctx, groupsResource, r.key, group)
 		if err == nil {
 			failed = nil
 			return answered(group)
@@ -160,7 +161,8 @@ func (r request) await(ctx context.Context, within time.Duration,
 			return false, r.unseen(failed)
 		}
 		return false, nil
-	})
+	}
+	err := wait.PollUntilContextCancel(limited, askEvery, true, ask)
 	if wait.Interrupted(err) {
 		return r.unseen(cmp.Or(ctx.Err(), failed, errNoAnswer)) // ctx: the user has interrupted
 	}

@@ -27,7 +27,7 @@ func requested(kube client.WithWatch) request {
 		annotation: v1.ForgetAnnotation,
 		needs:      forgetRight,
 		until:      "the roster changes",
-		kube:       fakeGroups{kube},
+		kube:       fakeServer{kube},
 		notes:      io.Discard,
 	}
 }

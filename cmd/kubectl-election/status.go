@@ -96,11 +96,12 @@ func newStatusCommand(in surroundings) *cobra.Command {
 
 // readGroups returns the groups, and the version at which a watch may begin. The notes say that it
 // takes long, if it does.
-func readGroups(ctx context.Context, kube groupClient, which reading,
+func readGroups(ctx context.Context, kube apiClient, which reading,
 	notes io.Writer) (groups []*v1.ElectionGroup, version string, err error) {
 	defer waiting(notes, "reading %s", which)()
 	which.verb = "list"
-	all, err := kube.list(ctx, which)
+	all := &v1.ElectionGroupList{}
+	err = kube.list(ctx, groupsResource, which.namespace, which.options(), all)
 	if err != nil {
 		return nil, "", which.failed(err)
 	}
@@ -111,13 +112,13 @@ func readGroups(ctx context.Context, kube groupClient, which reading,
 }
 
 // readGroup returns a group. It needs less rights than a list with one entry.
-func readGroup(ctx context.Context, kube groupClient, which reading,
+func readGroup(ctx context.Context, kube apiClient, which reading,
 	notes io.Writer) (*v1.ElectionGroup, error) {
 	defer waiting(notes, "reading %s", which)()
 	which.verb = "get"
 	key := types.NamespacedName{Namespace: which.namespace, Name: which.name}
-	group, err := kube.get(ctx, key)
-	if err != nil {
+	group := &v1.ElectionGroup{}
+	if err := kube.get(ctx, groupsResource, key, group); err != nil {
 		return nil, which.failed(err)
 	}
 	return group, nil
@@ -143,7 +144,7 @@ type shower struct {
 }
 
 // once shows what there is.
-func (s shower) once(ctx context.Context, kube groupClient, notes io.Writer) error {
+func (s shower) once(ctx context.Context, kube apiClient, notes io.Writer) error {
 	if s.which.name != "" {
 		group, err := readGroup(ctx, kube, s.which, notes)
 		if err != nil {

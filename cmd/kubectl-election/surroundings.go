@@ -11,7 +11,7 @@ import (
 
 // surroundings are what a command that shows groups finds around it. Tests have others.
 type surroundings struct {
-	connect func(*cluster) (groupClient, string, error)
+	connect func(*cluster) (apiClient, string, error)
 	inspect func(*cluster) (*inspector, error)
 	agents  func(*cluster) (agents, error)
 	now     func() time.Time

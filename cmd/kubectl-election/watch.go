@@ -21,7 +21,7 @@ import (
 
 // watcher shows groups whenever they change.
 type watcher struct {
-	kube  groupClient
+	kube  apiClient
 	which reading
 	show  audience
 	notes io.Writer

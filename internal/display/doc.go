@@ -5,7 +5,7 @@
 // last. That may be older than what the agents know, and is never newer.
 //
 // Names, versions and messages in a status come from agents, from tenants and from the API server.
-// Every string of a Group or an Explanation is printable and bounded (Printable), and the API server
-// bounds the lists: a status of any content does no harm to a terminal. (Only the strings: whoever
-// writes HTML must escape them for that.)
+// Every string of a Group or an Explanation is printable and bounded (Printable), and the API
+// server bounds the lists: a status of any content does no harm to a terminal. (Only the strings:
+// whoever writes HTML must escape them for that.)
 package display
