@@ -57,7 +57,7 @@ func askAgent(ctx context.Context, config *rest.Config, namespace, pod string,
 		err        error
 	}
 	done := make(chan dialed, 1)
-	go func() { // the dialer knows no context; what it opens too late is closed
+	go func() { // the dialer knows no context; what it opens too late ends with the command
 		connection, _, err := dialer.Dial(portforward.PortForwardProtocolV1Name)
 		done <- dialed{connection, err}
 	}()
@@ -74,11 +74,6 @@ func askAgent(ctx context.Context, config *rest.Config, namespace, pod string,
 		}
 		return accounts, err
 	case <-ctx.Done():
-		go func() {
-			if d := <-done; d.err == nil {
-				_ = d.connection.Close()
-			}
-		}()
 		return trace.Accounts{}, ctx.Err()
 	}
 }

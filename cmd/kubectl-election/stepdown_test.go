@@ -57,9 +57,6 @@ func settle(g *v1.ElectionGroup, word string) {
 	switch word {
 	case "taken-back":
 		g.Status.Roster.StepDown = nil
-	case "before": // what a watch may begin with
-		g.Status.Coordinator.Name, g.Status.Roster.StepDown = "scheduler-0", nil
-		g.Status.Roster.Generation--
 	case "other": // of an earlier request
 		record.ID, record.Outcome = "other", v1.StepDownStanding
 	case "replaced":

@@ -20,7 +20,6 @@ type stepDownPlan struct {
 	replaces *display.StepDown // nil: none stands
 	request  v1.StepDownRequest
 	next     display.Process // who is expected to take over
-	taken    int64           // generation of the roster in which the manager has taken it up
 	over     bool            // the manager has ended it because another process coordinated
 }
 
@@ -206,7 +205,7 @@ func (p *stepDownPlan) answer(g *v1.ElectionGroup, record *v1.StepDownStatus) (b
 		g.Status.Roster.StepDown.ID != p.request.ID {
 		return false, nil
 	}
-	*record, p.taken = *g.Status.Roster.StepDown, g.Status.Roster.Generation
+	*record = *g.Status.Roster.StepDown
 	if why := refusals[record.Outcome]; why != "" {
 		changed := "Nothing was changed"
 		if p.replaces != nil {
@@ -246,8 +245,6 @@ func (p *stepDownPlan) handedOver(g *v1.ElectionGroup) (bool, error) {
 	switch {
 	case g.UID != p.uid:
 		return false, refusal("group %s was deleted", p.group)
-	case roster.Generation < p.taken: // a watch may begin with what was so before
-		return false, nil
 	case c != nil && c.Name != p.request.Process.Name:
 		return true, nil
 	case record == nil || record.ID != p.request.ID:
