@@ -77,7 +77,7 @@ func adopt(ctx context.Context, o operation, status bool) error {
 	if err := stillAsShown(ctx, o, status, asked); err != nil {
 		return err
 	}
-	r := o.request(v1.AdoptAnnotation, forgetRight, "agents report a newer generation")
+	r := request{o, v1.AdoptAnnotation, forgetRight, "agents report a newer generation"}
 	if err := r.make(ctx, group.UID, asked); err != nil {
 		return err
 	}

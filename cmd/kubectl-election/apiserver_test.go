@@ -191,7 +191,7 @@ func TestGroupsOfAnAPIServer(t *testing.T) {
 	if err != nil || !good(group) {
 		t.Fatalf("get: %+v, %v", group, err)
 	}
-	r := request{key: keyOf(group), annotation: "a", kube: kube, notes: io.Discard}
+	r := request{operation{kube: kube, key: keyOf(group), notes: io.Discard}, "a", forgetRight, ""}
 	if err := r.make(t.Context(), group.UID, 1); err != nil || patched !=
 		`application/merge-patch+json {"metadata":{"annotations":{"a":"1"},"uid":"u"}}` {
 		t.Errorf("patch: %s, %v", patched, err)

@@ -73,7 +73,7 @@ func forget(ctx context.Context, o operation, named []string) error {
 	if err := o.confirm(group.Name); err != nil {
 		return err
 	}
-	r := o.request(v1.ForgetAnnotation, forgetRight, "the roster changes")
+	r := request{o, v1.ForgetAnnotation, forgetRight, "the roster changes"}
 	if err := r.make(ctx, group.UID, plan.request); err != nil {
 		return err
 	}

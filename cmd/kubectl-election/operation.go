@@ -40,18 +40,6 @@ func (o *operation) group(ctx context.Context) (*v1.ElectionGroup, error) {
 	return readGroup(ctx, o.kube, reading{namespace: o.key.Namespace, name: o.key.Name}, o.notes)
 }
 
-// request returns a request about the group.
-func (o *operation) request(annotation string, needs right, until string) request {
-	return request{
-		key:        o.key,
-		annotation: annotation,
-		needs:      needs,
-		until:      until,
-		kube:       o.kube,
-		notes:      o.notes,
-	}
-}
-
 // oneGroup accepts a line that names one group.
 func oneGroup(c *cobra.Command, args []string) error {
 	if len(args) != 1 {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -28,12 +27,10 @@ const answerWithin = 15 * time.Second
 
 // request is what an operator asks of the manager.
 type request struct {
-	key        types.NamespacedName
+	operation
 	annotation string
 	needs      right
 	until      string // what ends it, unless the manager answers
-	kube       apiClient
-	notes      io.Writer
 }
 
 // right is what a request needs beside the right to patch the group.

@@ -22,14 +22,11 @@ import (
 
 // requested is a request about the group shop/scheduler of a cluster.
 func requested(kube client.WithWatch) request {
-	return request{
-		key:        types.NamespacedName{Namespace: "shop", Name: "scheduler"},
-		annotation: v1.ForgetAnnotation,
-		needs:      forgetRight,
-		until:      "the roster changes",
-		kube:       fakeServer{kube},
-		notes:      io.Discard,
-	}
+	return request{operation{
+		kube:  fakeServer{kube},
+		key:   types.NamespacedName{Namespace: "shop", Name: "scheduler"},
+		notes: io.Discard,
+	}, v1.ForgetAnnotation, forgetRight, "the roster changes"}
 }
 
 // A request that is not made says why, and what to do: which right is missing, that another group

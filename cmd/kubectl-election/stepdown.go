@@ -100,7 +100,7 @@ func stepDown(ctx context.Context, o operation, asked stepDownOptions) error {
 		return err
 	}
 	began := o.now()
-	r := o.request(v1.StepDownAnnotation, stepDownRight, "the roster or the coordinator changes")
+	r := request{o, v1.StepDownAnnotation, stepDownRight, "the roster or the coordinator changes"}
 	if err := r.make(ctx, group.UID, plan.request); err != nil {
 		return err
 	}
