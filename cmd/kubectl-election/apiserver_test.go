@@ -105,7 +105,7 @@ func TestRefusedOrAbsent(t *testing.T) {
 		if i.knowsNoGroups(t.Context()) != (test.code == exitNoCRD) {
 			t.Errorf("%s: check is sure that there are no groups: %t", name, test.code != exitNoCRD)
 		}
-		groups := readList[v1.ElectionGroup](t.Context(), kube,
+		groups := readList[v1.ElectionGroup](t.Context(), &i,
 			listed{"groups", groupsResource, "shop", ""}, &v1.ElectionGroupList{})
 		if groups.Err == nil ||
 			strings.Contains(groups.Err.Error(), "may not") != (test.code == exitForbidden) {
@@ -300,12 +300,12 @@ func TestAbsentObjectsOfAnAPIServer(t *testing.T) {
 			TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}},
 	})
 	for name, want := range map[string]string{"c": "", "d": "v"} {
-		got := readObject(t.Context(), kube, "configmap", configMapsResource, "a", name, &corev1.ConfigMap{})
+		got := readObject(t.Context(), &inspector{kube: kube}, "configmap", configMapsResource, "a", name, &corev1.ConfigMap{})
 		if got.Err != nil || (got.Value != nil) != (want != "") || want != "" && got.Value.Data["k"] != want {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	none := readObject(t.Context(), kube, "crd", definitionsResource, "", "d", &corev1.ConfigMap{})
+	none := readObject(t.Context(), &inspector{kube: kube}, "crd", definitionsResource, "", "d", &corev1.ConfigMap{})
 	if none.Value != nil || none.Err != nil {
 		t.Errorf("a kind that is not there: %+v", none)
 	}

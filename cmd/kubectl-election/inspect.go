@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -30,6 +32,20 @@ type inspector struct {
 	ask       func(context.Context) (check.Version, check.Clock, error)
 	namespace string // of groups; empty: all
 	system    string // the manager's namespace
+	silent    error  // why an answer has not come
+}
+
+// unlessSilent asks the API server until one answer has not come. A check asks some 60 questions,
+// and would wait for each.
+func (i *inspector) unlessSilent(ask func() error) error {
+	if i.silent != nil {
+		return i.silent
+	}
+	err := ask()
+	if _, network := errors.AsType[net.Error](err); network { // context.DeadlineExceeded is one, too
+		i.silent = err
+	}
+	return err
 }
 
 // What a check reads beside groups, by the names and versions that the API server has for it.
@@ -85,14 +101,12 @@ func (i *inspector) results(ctx context.Context, before bool) ([]check.Result, e
 		Kubernetes: check.Read[check.Version]{Value: kubernetes, Err: said("ask for the version", err)},
 		Clock:      check.Read[check.Clock]{Value: clock, Err: said("ask for the time", err)},
 	}
-	asked := &impatient{apiClient: i.kube}
-	i.kube = asked
 	results := i.judge(ctx, f, before)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case asked.silent != nil:
-		return nil, reading{}.failed(asked.silent)
+	case i.silent != nil:
+		return nil, reading{}.failed(i.silent)
 	default:
 		return results, nil
 	}
@@ -100,9 +114,9 @@ func (i *inspector) results(ctx context.Context, before bool) ([]check.Result, e
 
 // judge reads the cluster and checks it.
 func (i *inspector) judge(ctx context.Context, f *check.Facts, before bool) []check.Result {
-	f.Nodes = readList[corev1.Node](ctx, i.kube, listed{what: "nodes", resource: nodesResource},
+	f.Nodes = readList[corev1.Node](ctx, i, listed{what: "nodes", resource: nodesResource},
 		&corev1.NodeList{})
-	f.NodeLeases = readList[coordinationv1.Lease](ctx, i.kube, listed{
+	f.NodeLeases = readList[coordinationv1.Lease](ctx, i, listed{
 		what:      "leases of nodes",
 		resource:  leasesResource,
 		namespace: corev1.NamespaceNodeLease,
@@ -111,7 +125,7 @@ func (i *inspector) judge(ctx context.Context, f *check.Facts, before bool) []ch
 		f.Missing = missing(ctx, check.Installing(i.system), "ask what you may do", i.userMay)
 		return check.Before(f)
 	}
-	f.Definition = readObject(ctx, i.kube, "crd", definitionsResource, "",
+	f.Definition = readObject(ctx, i, "crd", definitionsResource, "",
 		"electiongroups.podesta.dev", &extensionsv1.CustomResourceDefinition{})
 	if f.Definition.Err != nil && i.knowsNoGroups(ctx) {
 		f.Definition = check.Read[*extensionsv1.CustomResourceDefinition]{}
@@ -126,26 +140,28 @@ func (i *inspector) judge(ctx context.Context, f *check.Facts, before bool) []ch
 // read their definition.
 func (i *inspector) knowsNoGroups(ctx context.Context) bool {
 	one := metav1.ListOptions{Limit: 1}
-	err := i.kube.list(ctx, groupsResource, i.namespace, one, &v1.ElectionGroupList{})
+	err := i.unlessSilent(func() error {
+		return i.kube.list(ctx, groupsResource, i.namespace, one, &v1.ElectionGroupList{})
+	})
 	return meta.IsNoMatchError(err)
 }
 
 // manager reads what there is of the manager.
 func (i *inspector) manager(ctx context.Context, m *check.Manager) {
 	const labels = "app.kubernetes.io/name=podesta,app.kubernetes.io/component=manager"
-	m.Deployments = readList[appsv1.Deployment](ctx, i.kube,
+	m.Deployments = readList[appsv1.Deployment](ctx, i,
 		listed{"deployments", deploymentsResource, i.system, labels}, &appsv1.DeploymentList{})
-	m.Pods = readList[corev1.Pod](ctx, i.kube, listed{"pods", podsResource, i.system, labels},
+	m.Pods = readList[corev1.Pod](ctx, i, listed{"pods", podsResource, i.system, labels},
 		&corev1.PodList{})
-	m.Lease = readObject(ctx, i.kube, "lease", leasesResource, i.system, "podesta-manager",
+	m.Lease = readObject(ctx, i, "lease", leasesResource, i.system, "podesta-manager",
 		&coordinationv1.Lease{})
-	m.Slices = readList[discoveryv1.EndpointSlice](ctx, i.kube, listed{
+	m.Slices = readList[discoveryv1.EndpointSlice](ctx, i, listed{
 		what:      "endpointslices",
 		resource:  slicesResource,
 		namespace: i.system,
 		labels:    discoveryv1.LabelServiceName + "=podesta-roster",
 	}, &discoveryv1.EndpointSliceList{})
-	m.Trust = readObject(ctx, i.kube, "configmap", configMapsResource, i.system, v1.TrustConfigMap,
+	m.Trust = readObject(ctx, i, "configmap", configMapsResource, i.system, v1.TrustConfigMap,
 		&corev1.ConfigMap{})
 	m.Denied = missing(ctx, check.Managing(i.system),
 		"create subjectaccessreviews.authorization.k8s.io", i.managerMay)
@@ -154,9 +170,9 @@ func (i *inspector) manager(ctx context.Context, m *check.Manager) {
 // policies reads the admission policies of the installation.
 func (i *inspector) policies(ctx context.Context, f *check.Facts) {
 	for _, name := range check.Policies {
-		p := readObject(ctx, i.kube, "validatingadmissionpolicy", policiesResource, "", name,
+		p := readObject(ctx, i, "validatingadmissionpolicy", policiesResource, "", name,
 			&admissionv1.ValidatingAdmissionPolicy{})
-		b := readObject(ctx, i.kube, "validatingadmissionpolicybinding", bindingsResource, "", name,
+		b := readObject(ctx, i, "validatingadmissionpolicybinding", bindingsResource, "", name,
 			&admissionv1.ValidatingAdmissionPolicyBinding{})
 		if f.Policies.Err = p.Err; p.Err != nil {
 			return
@@ -171,7 +187,7 @@ func (i *inspector) policies(ctx context.Context, f *check.Facts) {
 			f.Bindings.Value = append(f.Bindings.Value, *b.Value)
 		}
 	}
-	inject := readObject(ctx, i.kube, "mutatingadmissionpolicy", mutatingPoliciesResource, "",
+	inject := readObject(ctx, i, "mutatingadmissionpolicy", mutatingPoliciesResource, "",
 		"podesta-inject", &admissionv1.MutatingAdmissionPolicy{})
 	f.Injects = check.Read[bool]{Value: inject.Value != nil, Err: inject.Err}
 }
@@ -207,7 +223,7 @@ func (i *inspector) userMay(ctx context.Context,
 		TypeMeta: reviewType("SelfSubjectAccessReview"),
 		Spec:     authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: what},
 	}
-	err := i.kube.review(ctx, ownReviewsResource, review)
+	err := i.unlessSilent(func() error { return i.kube.review(ctx, ownReviewsResource, review) })
 	return review.Status.Allowed, err
 }
 
@@ -223,7 +239,7 @@ func (i *inspector) managerMay(ctx context.Context,
 			ResourceAttributes: what,
 		},
 	}
-	err := i.kube.review(ctx, reviewsResource, review)
+	err := i.unlessSilent(func() error { return i.kube.review(ctx, reviewsResource, review) })
 	return review.Status.Allowed, err
 }
 

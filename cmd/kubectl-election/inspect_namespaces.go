@@ -19,14 +19,14 @@ func (i *inspector) namespaces(ctx context.Context) (all check.Read[[]check.Name
 	list := func(resource schema.GroupVersionResource, labels string) listed {
 		return listed{resource.GroupResource().String(), resource, i.namespace, labels}
 	}
-	groups := readList[v1.ElectionGroup](ctx, i.kube, list(groupsResource, ""),
+	groups := readList[v1.ElectionGroup](ctx, i, list(groupsResource, ""),
 		&v1.ElectionGroupList{})
-	pods := readList[corev1.Pod](ctx, i.kube, list(podsResource, v1.GroupLabel), &corev1.PodList{})
-	policies := readList[networkingv1.NetworkPolicy](ctx, i.kube, list(networkPoliciesResource, ""),
+	pods := readList[corev1.Pod](ctx, i, list(podsResource, v1.GroupLabel), &corev1.PodList{})
+	policies := readList[networkingv1.NetworkPolicy](ctx, i, list(networkPoliciesResource, ""),
 		&networkingv1.NetworkPolicyList{})
-	limits := readList[corev1.LimitRange](ctx, i.kube, list(limitRangesResource, ""),
+	limits := readList[corev1.LimitRange](ctx, i, list(limitRangesResource, ""),
 		&corev1.LimitRangeList{})
-	quotas := readList[corev1.ResourceQuota](ctx, i.kube, list(resourceQuotasResource, ""),
+	quotas := readList[corev1.ResourceQuota](ctx, i, list(resourceQuotasResource, ""),
 		&corev1.ResourceQuotaList{})
 
 	names := sets.New[string]()
@@ -48,7 +48,7 @@ func (i *inspector) namespaces(ctx context.Context) (all check.Read[[]check.Name
 				func(p *networkingv1.NetworkPolicy) string { return p.Namespace }),
 			Limits: within(limits, name, func(l *corev1.LimitRange) string { return l.Namespace }),
 			Quotas: within(quotas, name, func(q *corev1.ResourceQuota) string { return q.Namespace }),
-			Trust: readObject(ctx, i.kube, "configmap", configMapsResource, name, v1.TrustConfigMap,
+			Trust: readObject(ctx, i, "configmap", configMapsResource, name, v1.TrustConfigMap,
 				&corev1.ConfigMap{}),
 		})
 	}

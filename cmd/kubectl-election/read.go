@@ -47,9 +47,10 @@ type listed struct {
 
 // readObject reads an object; kind names its kind in errors. The value is nil if there is none, or
 // if the cluster does not know the kind.
-func readObject[T runtime.Object](ctx context.Context, kube apiClient, kind string,
+func readObject[T runtime.Object](ctx context.Context, i *inspector, kind string,
 	resource schema.GroupVersionResource, namespace, name string, object T) check.Read[T] {
-	err := kube.get(ctx, resource, types.NamespacedName{Namespace: namespace, Name: name}, object)
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	err := i.unlessSilent(func() error { return i.kube.get(ctx, resource, key, object) })
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return check.Read[T]{}
 	}
@@ -57,10 +58,13 @@ func readObject[T runtime.Object](ctx context.Context, kube apiClient, kind stri
 }
 
 // readList reads a list of objects.
-func readList[T any](ctx context.Context, kube apiClient, l listed,
+func readList[T any](ctx context.Context, i *inspector, l listed,
 	into runtime.Object) (r check.Read[[]T]) {
 	which := metav1.ListOptions{LabelSelector: l.labels}
-	if err := kube.list(ctx, l.resource, l.namespace, which, into); err != nil {
+	err := i.unlessSilent(func() error {
+		return i.kube.list(ctx, l.resource, l.namespace, which, into)
+	})
+	if err != nil {
 		return check.Read[[]T]{Err: said("list "+l.what, err)}
 	}
 	r.Err = meta.EachListItem(into, func(o runtime.Object) error {
