@@ -51,10 +51,7 @@ func (b *book) deployment(f *Facts) (there bool) {
 		return n > 0
 	}
 	d := m.Deployments.Value[0]
-	want := int32(1)
-	if d.Spec.Replicas != nil {
-		want = *d.Spec.Replicas
-	}
+	want := ptr.Deref(d.Spec.Replicas, 1)
 	found, bad := "", Warning
 	if d.Status.ReadyReplicas < want || want == 0 {
 		found = fmt.Sprintf("%d of %d are", d.Status.ReadyReplicas, want)
@@ -162,7 +159,7 @@ func (b *book) reachable(f *Facts) {
 	n := 0
 	for _, s := range f.Manager.Slices.Value {
 		for _, e := range s.Endpoints {
-			if e.Conditions.Ready == nil || *e.Conditions.Ready {
+			if ptr.Deref(e.Conditions.Ready, true) {
 				n++
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/display"
@@ -166,12 +167,8 @@ func isolates(p *networkingv1.NetworkPolicy, direction networkingv1.PolicyType) 
 // onPort reports whether a rule is about the connection's port; without ports it is about all.
 func (c connection) onPort(ports []networkingv1.NetworkPolicyPort) bool {
 	return len(ports) == 0 || slices.ContainsFunc(ports, func(p networkingv1.NetworkPolicyPort) bool {
-		protocol := corev1.ProtocolTCP
-		if p.Protocol != nil {
-			protocol = *p.Protocol
-		}
 		switch {
-		case protocol != c.protocol:
+		case ptr.Deref(p.Protocol, corev1.ProtocolTCP) != c.protocol:
 			return false
 		case p.Port == nil:
 			return true

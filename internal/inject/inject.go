@@ -10,6 +10,7 @@
 package inject
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"regexp"
@@ -50,19 +51,10 @@ func ImageOf(version string) string {
 // become part of CEL programs and YAML.
 func NewInstall(image, manager, namespace string) (Install, error) {
 	i := Install{
-		Image:     image,
-		Manager:   manager,
-		Namespace: namespace,
+		Image:     cmp.Or(image, DefaultImage),
+		Namespace: cmp.Or(namespace, DefaultNamespace),
 	}
-	if i.Image == "" {
-		i.Image = DefaultImage
-	}
-	if i.Namespace == "" {
-		i.Namespace = DefaultNamespace
-	}
-	if i.Manager == "" {
-		i.Manager = "podesta-roster." + i.Namespace + ".svc:9443"
-	}
+	i.Manager = cmp.Or(manager, "podesta-roster."+i.Namespace+".svc:9443")
 	return i, i.validate()
 }
 

@@ -32,22 +32,20 @@ func Of(p trace.Picture, title string) diagram.Diagram {
 		d.Silent[i] = !q.Account
 	}
 	at := func(e trace.Event) float64 { return float64(e.Step - 1) }
+	mark := func(lane int, at float64, kind diagram.Kind, label string) {
+		d.Marks = append(d.Marks, diagram.Mark{Lane: lane, At: at, Kind: kind, Label: label})
+	}
 	last := 0.0
 	for _, e := range p.Events {
 		last = max(last, at(e)+1)
 		switch e.What {
 		case trace.TakesPart:
-			d.Marks = append(d.Marks, notice(lane[e.Process], at(e), label(e)))
+			mark(lane[e.Process], at(e), diagram.Notice, label(e))
 		case trace.Follows:
 			if e.Peer == e.Process {
-				d.Marks = append(d.Marks, diagram.Mark{
-					Lane:  lane[e.Process],
-					At:    at(e),
-					Kind:  diagram.Coordinate,
-					Label: "",
-				})
+				mark(lane[e.Process], at(e), diagram.Coordinate, "")
 			} else {
-				d.Marks = append(d.Marks, notice(lane[e.Process], at(e), "follows "+e.Peer))
+				mark(lane[e.Process], at(e), diagram.Notice, "follows "+e.Peer)
 			}
 		case trace.Sends:
 			d.Arrows = append(d.Arrows, arrow(p, e, lane))
@@ -56,28 +54,14 @@ func Of(p trace.Picture, title string) diagram.Diagram {
 	if len(p.Events) == 0 { // of an election that no agent tells of, its result is known
 		last = 2
 		if p.Coordinator != "" {
-			d.Marks = append(d.Marks, diagram.Mark{
-				Lane:  lane[p.Coordinator],
-				At:    1,
-				Kind:  diagram.Coordinate,
-				Label: "was elected",
-			})
+			mark(lane[p.Coordinator], 1, diagram.Coordinate, "was elected")
 		}
 		if p.Initiator != "" {
-			d.Marks = append(d.Marks, notice(lane[p.Initiator], 0, "called it: "+p.Reason))
+			mark(lane[p.Initiator], 0, diagram.Notice, "called it: "+p.Reason)
 		}
 	}
 	d.End = last
 	return d
-}
-
-func notice(lane int, at float64, label string) diagram.Mark {
-	return diagram.Mark{
-		Lane:  lane,
-		At:    at,
-		Kind:  diagram.Notice,
-		Label: label,
-	}
 }
 
 // label is why a process takes part; that it was asked is shown by an arrow.
