@@ -1,6 +1,9 @@
 package trace
 
-import "slices"
+import (
+	"math/big"
+	"slices"
+)
 
 // order is a happened-before relation that is being made, of events with the numbers 0 to n-1.
 type order struct {
@@ -131,30 +134,16 @@ func (o *order) sorted(compare func(a, b int) int) []int {
 	return all
 }
 
-// past is the set of events that happened before each event, a bit for each.
-type past struct {
-	words int
-	bits  []uint64
-}
-
-// pasts returns the past of each event, given an order of them all in which none comes before one
-// that happened before it.
-func (o *order) pasts(inOrder []int) past {
-	p := past{words: (len(o.before) + 63) / 64}
-	p.bits = make([]uint64, p.words*len(o.before))
+// pasts returns the set of events that happened before each event, a bit for each, given an order of
+// them all in which none comes before one that happened before it.
+func (o *order) pasts(inOrder []int) []big.Int {
+	pasts := make([]big.Int, len(o.before))
 	for _, v := range inOrder {
-		mine := p.of(v)
+		mine := &pasts[v]
 		for _, e := range o.before[v] {
-			mine[e.from/64] |= 1 << (e.from % 64)
-			for i, word := range p.of(e.from) {
-				mine[i] |= word
-			}
+			mine.Or(mine, &pasts[e.from])
+			mine.SetBit(mine, e.from, 1)
 		}
 	}
-	return p
+	return pasts
 }
-
-func (p past) of(v int) []uint64 { return p.bits[v*p.words : (v+1)*p.words] }
-
-// has reports whether a happened before v.
-func (p past) has(v, a int) bool { return p.of(v)[a/64]&(1<<(a%64)) != 0 }

@@ -154,7 +154,7 @@ func (j *joining) list(sorted, steps []int) {
 		}
 		slices.Sort(e.After)
 		e.After = slices.Compact(e.After)
-		e.Unordered = i > 0 && !pasts.has(at, sorted[i-1])
+		e.Unordered = i > 0 && pasts[at].Bit(sorted[i-1]) == 0
 		j.Events = append(j.Events, e)
 	}
 }
