@@ -161,8 +161,9 @@ test: ## Run all tests: unit, API (envtest), end to end, floods. No root, no Doc
 test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
 	@echo "test-unit: every package outside test/, and the other modules"
 	@packages=$$(go list ./... | grep -v -e /test/ -e '/internal/sim$$'); $(RACE) $$packages
-	@echo "test-unit: the simulator, without the race detector, which makes it eight times slower; then a few seeds with it"
+	@echo "test-unit: the simulator and groups of a hundred, without the race detector, which makes it eight times slower; then a few seeds with it"
 	@$(TEST) $(SIMULATOR)
+	@$(TEST) -run '^TestTheLargestGroup$$' -timeout 20m ./internal/node
 	@$(RACE) -short -skip '^TestOracleFindsWhatIsBroken$$' $(SIMULATOR)
 	@cd client && $(RACE) ./...
 	@cd bench && $(RACE) ./...

@@ -66,7 +66,7 @@ func TestRefusedCreation(t *testing.T) {
 		}, "spec.processes[0].name: Invalid value: \"Scheduler_0\": name must be a pod's name: lower case letters, digits, '-' and '.'"},
 		{"too many processes", func(g *podestav1.ElectionGroup) { g.Spec.Processes = processes(101, 1) },
 			"spec.processes: Too many: 101: must have at most 100 items"},
-		{"as many processes as there may be", func(g *podestav1.ElectionGroup) { g.Spec.Processes = processes(256, 1) }, ""},
+		{"as many processes as there may be", func(g *podestav1.ElectionGroup) { g.Spec.Processes = processes(podestav1.MaxProcesses, 1) }, ""},
 
 		{"a timeout shorter than two heartbeats", func(g *podestav1.ElectionGroup) {
 			g.Spec.Timing = podestav1.Timing{HeartbeatMilliseconds: 100, TimeoutMilliseconds: 199}
