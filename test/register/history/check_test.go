@@ -19,7 +19,7 @@ func life(process, uid string, pid int, begin register.Instant, lines ...writer.
 }
 
 func told(at register.Instant, epoch int64, deadline register.Instant) writer.Line {
-	return writer.Line{Kind: writer.Told, Asked: at - 1, At: at, Epoch: epoch, Deadline: deadline}
+	return writer.Line{Kind: writer.Told, At: at, Epoch: epoch, Deadline: deadline}
 }
 
 func stopped(at register.Instant) writer.Line { return writer.Line{Kind: writer.Stopped, At: at} }

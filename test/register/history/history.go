@@ -31,8 +31,7 @@ type Life struct {
 	Group, Process, UID string
 	PID                 int
 	Begin               register.Instant
-	// Lines are its Told and Stopped lines, in order.
-	Lines []writer.Line
+	Lines               []writer.Line // Told and Stopped, in order
 }
 
 // State is a step in an agent's lease.

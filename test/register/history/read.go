@@ -27,8 +27,7 @@ func ReadEntries(log io.Reader) (entries []register.Entry, err error) {
 	return entries, err
 }
 
-// ReadTrace reads a writer's trace, which may have several lives. Of a life's writes the register
-// knows more.
+// ReadTrace reads a writer's trace, which may have several lives.
 func ReadTrace(trace io.Reader) (lives []Life, err error) {
 	err = each(trace, func(text string) error {
 		line, err := parse(text)
@@ -46,7 +45,7 @@ func ReadTrace(trace io.Reader) (lives []Life, err error) {
 			})
 		case len(lives) == 0:
 			return fmt.Errorf("the first line must be %q", writer.Started)
-		case line.Kind == writer.Told, line.Kind == writer.Stopped:
+		default:
 			life := &lives[len(lives)-1]
 			life.Lines = append(life.Lines, line)
 		}

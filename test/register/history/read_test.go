@@ -39,13 +39,12 @@ time=2026-11-20T12:00:03Z level=INFO msg=lease state=holds ep`), "g", "g-0")
 // next life.
 func TestReadTrace(t *testing.T) {
 	got, err := ReadTrace(strings.NewReader(`{"kind":"started","at":10,"group":"g","process":"g-0","uid":"u","pid":7}
-{"kind":"told","at":20,"asked":19,"epoch":5,"deadline":100,"how":"poll"}
-{"kind":"wrote","at":21,"epoch":5,"accepted":true}
-{"kind":"wrote","at{"kind":"started","at":200,"group":"g","process":"g-0","uid":"u","pid":8}
+{"kind":"told","at":20,"epoch":5,"deadline":100}
+{"kind":"stopped","at{"kind":"started","at":200,"group":"g","process":"g-0","uid":"u","pid":8}
 {"kind":"stopped","at":210,"why":"ended"}
 {"kind":"to`))
 	want := []Life{
-		{Group: "g", Process: "g-0", UID: "u", PID: 7, Begin: 10, Lines: []writer.Line{{Kind: writer.Told, At: 20, Asked: 19, Epoch: 5, Deadline: 100, How: writer.Poll}}},
+		{Group: "g", Process: "g-0", UID: "u", PID: 7, Begin: 10, Lines: []writer.Line{{Kind: writer.Told, At: 20, Epoch: 5, Deadline: 100}}},
 		{Group: "g", Process: "g-0", UID: "u", PID: 8, Begin: 200, Lines: []writer.Line{{Kind: writer.Stopped, At: 210, Why: "ended"}}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {

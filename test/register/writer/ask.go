@@ -98,14 +98,13 @@ func (a *asker) run(ctx context.Context, how Asking) {
 func (a *asker) poll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	asked := register.Now()
 	said, err := a.leader(ctx)
 	heard := register.Now()
 	if errors.Is(err, errContract) {
 		a.report(err)
 	}
 	if err == nil && said.MayAct {
-		a.belief.told(asked, heard, said, Poll)
+		a.belief.told(heard, said, Poll)
 	} else if p, ok, _ := a.belief.check(heard); ok && p.deadline == 0 {
 		a.belief.stop("not told any more")
 	}
@@ -137,7 +136,6 @@ func (a *asker) leader(ctx context.Context) (said answer, err error) {
 func (a *asker) session(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	asked := register.Now()
 	response, err := a.get(ctx, "/v1/session")
 	if err != nil {
 		return err
@@ -164,7 +162,7 @@ func (a *asker) session(ctx context.Context) error {
 			return err
 		}
 		if said.MayAct {
-			a.belief.told(asked, heard, said, Session)
+			a.belief.told(heard, said, Session)
 		} else if a.belief.stop("told to stop") {
 			return nil // closing says that it has stopped
 		}

@@ -31,7 +31,7 @@ func newBelief(t *trace) *belief { return &belief{trace: t, changed: make(chan s
 
 // told takes what the agent said. A new epoch, or a gap after the last deadline, begins a new
 // belief.
-func (b *belief) told(asked, heard register.Instant, a answer, how Asking) {
+func (b *belief) told(heard register.Instant, a answer, how Asking) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended {
@@ -50,10 +50,8 @@ func (b *belief) told(asked, heard register.Instant, a answer, how Asking) {
 	b.trace.add(Line{
 		Kind:     Told,
 		At:       heard,
-		Asked:    asked,
 		Epoch:    a.Epoch,
 		Deadline: a.Deadline,
-		How:      how,
 	})
 	b.now, b.holds = p, true
 	b.wake()

@@ -21,8 +21,6 @@ const (
 	// Stopped: the writer believes so no more, before its deadline if it had one. It is written before
 	// anybody is told.
 	Stopped Kind = "stopped"
-	// Wrote: a write was sent.
-	Wrote Kind = "wrote"
 )
 
 // Line is a line of a writer's trace, in JSON. The trace is written with no buffer, so that a
@@ -37,18 +35,11 @@ type Line struct {
 	UID     string `json:"uid,omitempty"`
 	PID     int    `json:"pid,omitempty"`
 
-	// Told has these: Asked is the instant before asking (for a session, before opening it), At the
-	// instant after the answer.
-	Asked    register.Instant `json:"asked,omitempty"`
-	Epoch    int64            `json:"epoch,omitempty"` // Stopped and Wrote have it, too
+	// Told has these; its At is the instant after the answer.
+	Epoch    int64            `json:"epoch,omitempty"` // Stopped has it, too
 	Deadline register.Instant `json:"deadline,omitempty"`
-	How      Asking           `json:"how,omitempty"`
 
-	// Stopped has Why. Wrote has Careless, and in Why the error if there was no answer; Accepted is
-	// the answer.
-	Why      string `json:"why,omitempty"`
-	Careless bool   `json:"careless,omitempty"`
-	Accepted bool   `json:"accepted,omitempty"`
+	Why string `json:"why,omitempty"` // only Stopped has it
 }
 
 // trace writes lines; it is safe for concurrent use. The first error sticks.

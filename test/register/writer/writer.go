@@ -1,6 +1,6 @@
 // Package writer is an app for tests: it runs beside an agent, asks it whether this process may
-// act, and while it believes so writes to the fenced register. What it was told and what it did
-// goes into its trace, for the checker.
+// act, and while it believes so writes to the fenced register. What it was told goes into
+// its trace, for the checker; the register logs what it wrote.
 //
 // Part of its writes are careless: time passes between the look at the clock and the write, and
 // there is no second look. They show that a check does not protect a resource, and that the
@@ -134,13 +134,7 @@ func (w *writer) mayAct(ctx context.Context) (checked register.Instant, p permis
 
 // put sends a write, whatever the clock says by now.
 func (w *writer) put(ctx context.Context, p permission, checked register.Instant, careless bool) {
-	line := Line{
-		Kind:     Wrote,
-		At:       register.Now(),
-		Epoch:    p.epoch,
-		Careless: careless,
-	}
-	accepted, err := w.send(ctx, register.Write{
+	err := w.send(ctx, register.Write{
 		Group:    w.Group,
 		Process:  w.Process,
 		UID:      w.UID,
@@ -152,43 +146,34 @@ func (w *writer) put(ctx context.Context, p permission, checked register.Instant
 		Session:  p.how == Session,
 		Careless: careless,
 	})
-	line.Accepted = accepted
-	if err != nil {
-		line.Why = err.Error()
-		if ctx.Err() == nil {
-			w.Report("write: " + line.Why)
-		}
+	if err != nil && ctx.Err() == nil {
+		w.Report("write: " + err.Error())
 	}
-	w.trace.add(line)
 }
 
-func (w *writer) send(ctx context.Context, write register.Write) (accepted bool, err error) {
+func (w *writer) send(ctx context.Context, write register.Write) error {
 	body, err := json.Marshal(write)
 	if err != nil {
-		return false, err
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, putTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPut, w.Register, bytes.NewReader(body))
 	if err != nil {
-		return false, err
+		return err
 	}
 	response, err := w.client.Do(request)
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer response.Body.Close()
 	// to the end, so that the connection is used again
 	said, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil {
-		return false, err
+		return err
 	}
-	switch response.StatusCode {
-	case http.StatusOK:
-		return true, nil
-	case http.StatusConflict:
-		return false, nil
-	default:
-		return false, fmt.Errorf("%s: %.200s", response.Status, said)
+	if response.StatusCode != http.StatusOK && response.StatusCode != http.StatusConflict {
+		return fmt.Errorf("%s: %.200s", response.Status, said)
 	}
+	return nil
 }
