@@ -29,7 +29,6 @@ type group struct {
 	safety          v1.Safety
 	lease           time.Duration // if it is Guarded; the longest
 	leaseMinimum    time.Duration
-	ask             string // how its apps ask
 	size            int
 	// witness: it has a witness beside its pods.
 	witness bool
@@ -63,7 +62,6 @@ func (o options) groupsOf(algorithm v1.Algorithm, previous, services bool) []*gr
 			safety:       safety,
 			lease:        o.lease,
 			leaseMinimum: o.leaseMinimum,
-			ask:          o.ask,
 			size:         size,
 			now:          size,
 			first:        -1,
@@ -152,7 +150,7 @@ func (g *group) set(c backend.Cluster) backend.Set {
 		Image: c.Image,
 		Env:   []corev1.EnvVar{field("POD_NAME", "metadata.name"), field("POD_UID", "metadata.uid")},
 		Args: []string{"write", "--agent=http://127.0.0.1:4040", "--register=" + c.Register,
-			"--ask=" + g.ask, "--group=" + g.name,
+			"--group=" + g.name,
 			"--process=$(POD_NAME)", "--uid=$(POD_UID)",
 			"--trace=" + c.Traces + "/$(POD_NAME)_$(POD_UID).jsonl"},
 		SecurityContext: backend.Confined(),

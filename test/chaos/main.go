@@ -64,7 +64,6 @@ type options struct {
 	duration             time.Duration
 	faults               []string
 	hasty                bool
-	ask                  string
 	calm                 time.Duration
 	workloads            bool
 	seed                 uint64
@@ -110,8 +109,6 @@ func parse(args []string) (options, error) {
 	f.BoolVar(&o.hasty, "hasty", false,
 		"begin about half of the rounds before the status has caught up with the round before (local: "+
 			"true)")
-	f.StringVar(&o.ask, "ask", "either", "how apps ask whether they may act: poll (every 100 ms, for "+
-		"which the shortest lease is too short), session, or either, as each pod's UID has it")
 	f.DurationVar(&o.calm, "calm", 0,
 		"leave all alone for so long after each round; leases become short again meanwhile")
 	f.BoolVar(&o.workloads, "workloads", true,
@@ -174,8 +171,6 @@ func (o options) check() error {
 		return errors.New("--algorithms, --safety and --processes: each needs a value")
 	case slices.Min(o.processes) < 3:
 		return errors.New("--processes: must be at least 3, or a group survives no fault")
-	case !slices.Contains([]string{"poll", "session", "either"}, o.ask):
-		return fmt.Errorf("--ask %q: must be poll, session or either", o.ask)
 	case !o.keep && o.state != "":
 		return fmt.Errorf("--keep=false: only a new directory is removed, and --dir is %s", o.state)
 	case o.calm < 0:

@@ -34,7 +34,6 @@ func (r *runner) mixWorkloads(ctx context.Context) error {
 			safety:       v1.Guarded,
 			lease:        r.lease,
 			leaseMinimum: r.leaseMinimum,
-			ask:          r.ask,
 			size:         6,
 			now:          6,
 			never:        true,

@@ -46,12 +46,9 @@ type answer struct {
 	Deadline register.Instant `json:"deadlineBoottimeNanoseconds"`
 }
 
-var (
-	errNoSessions = errors.New("this agent has no sessions")
-	// errContract: the agent says what no agent may say. An agent that is down or paused is no such
-	// thing.
-	errContract = errors.New("the agent breaks its contract")
-)
+// errContract: the agent says what no agent may say. An agent that is down or paused is no such
+// thing.
+var errContract = errors.New("the agent breaks its contract")
 
 // read reads an answer; yes is what its status said already.
 func read(text []byte, yes bool) (a answer, err error) {
@@ -74,16 +71,14 @@ type asker struct {
 	report func(error) // of what should not be
 }
 
-// run asks until ctx ends. An agent without sessions is polled.
+// run asks until ctx ends.
 func (a *asker) run(ctx context.Context, how Asking) {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		if how == Poll {
 			a.poll(ctx)
-		} else if err := a.session(ctx); errors.Is(err, errNoSessions) {
-			how = Poll
-		} else if errors.Is(err, errContract) {
+		} else if err := a.session(ctx); errors.Is(err, errContract) {
 			a.report(err)
 		}
 		select {
@@ -141,9 +136,6 @@ func (a *asker) session(ctx context.Context) error {
 		return err
 	}
 	defer response.Body.Close()
-	if response.StatusCode == http.StatusNotFound {
-		return errNoSessions
-	}
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%w: GET /v1/session: %s", errContract, response.Status)
 	}

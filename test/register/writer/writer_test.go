@@ -37,7 +37,6 @@ type stand struct {
 
 	mu     sync.Mutex
 	answer string // to polls: a body, or a status
-	no     bool   // no sessions
 }
 
 // size is more than any test has of anything.
@@ -81,10 +80,6 @@ func (s *stand) start(ask Asking) {
 		fmt.Fprint(w, s.answer)
 	})
 	agent.HandleFunc("GET /v1/session", func(w http.ResponseWriter, r *http.Request) {
-		if s.no {
-			http.NotFound(w, r)
-			return
-		}
 		if r.Header.Get("Podesta-Session") != "open" { // as the agent does
 			http.Error(w, "no session", http.StatusBadRequest)
 			return
@@ -232,11 +227,10 @@ func TestTheEndOfAWriter(t *testing.T) {
 }
 
 // The agents of Classic groups give neither epoch nor deadline: the last answer is believed until
-// there is another one. An agent without sessions is polled.
+// there is another one.
 func TestClassic(t *testing.T) {
 	s := newStand(t, `{"name":"g-0","self":"g-0","electing":false}`)
-	s.no = true
-	s.start(Session)
+	s.start(Poll)
 	if told := s.line(Told); told.Epoch != 0 || told.Deadline != 0 {
 		t.Errorf("told: %+v", told)
 	}

@@ -80,17 +80,13 @@ func serve(ctx context.Context, address string, r *register.Register) error {
 
 func writeCommand() *cobra.Command {
 	var o writer.Options
-	var ask, file string
+	var file string
 	cmd := &cobra.Command{
 		Use:   "write",
 		Short: "Write to a register while the agent says that this process may act",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.Ask = writer.Asking(ask); ask == "either" {
-				o.Ask = either(o.UID)
-			} else if o.Ask != writer.Poll && o.Ask != writer.Session {
-				return fmt.Errorf("--ask %q: must be %s, %s or either", ask, writer.Poll, writer.Session)
-			}
+			o.Ask = asking(o.UID)
 			trace, closeTrace, err := openLog(file, cmd.OutOrStdout())
 			if err != nil {
 				return err
@@ -107,8 +103,6 @@ func writeCommand() *cobra.Command {
 	f.StringVar(&o.Group, "group", "", "the group: its register")
 	f.StringVar(&o.Process, "process", "", "the pod's name")
 	f.StringVar(&o.UID, "uid", "", "the pod's UID")
-	f.StringVar(&ask, "ask", string(writer.Poll), "how to ask the agent: poll, session, or either, "+
-		"as the pod's UID has it")
 	f.StringVar(&file, "trace", "-", "file that the trace is appended to; - for standard output")
 	for _, name := range []string{"group", "process", "uid"} {
 		_ = cmd.MarkFlagRequired(name) // fails only for a flag that does not exist
@@ -116,9 +110,9 @@ func writeCommand() *cobra.Command {
 	return cmd
 }
 
-// either draws from the pod's UID, so that all lives of a pod's app ask alike: an agent whose app
-// had a session takes an app that opens none for one that has gone.
-func either(uid string) writer.Asking {
+// asking draws from the pod's UID how its app asks the agent. All lives of the app ask alike: an
+// agent whose app had a session takes an app that opens none for one that has gone.
+func asking(uid string) writer.Asking {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(uid)) // it never fails
 	if h.Sum32()%2 == 0 {
