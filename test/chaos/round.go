@@ -39,8 +39,6 @@ type strike struct {
 	group *group
 	at    register.Instant
 	until register.Instant // the fault was over
-	span  timeline.Span
-	away  []string // pods on the node that was hit
 	// missed: nothing was hit.
 	missed bool
 }
@@ -138,7 +136,6 @@ func (r *runner) strikeAll(
 		}
 		for _, p := range f.pods[g] {
 			if p.Spec.NodeName == victim {
-				strikes[i].away = append(strikes[i].away, p.Name)
 				f.end(fault, p)
 			}
 		}
@@ -273,7 +270,6 @@ func (r *runner) tell(f *field) {
 		}
 		line, span := r.scene.line(s.Group), timeline.Span{From: s.at, To: now}
 		s.Second = s.at.Sub(r.begun).Seconds()
-		s.span = span
 		s.Before = line.Last(s.at)
 		asked := s.Class == report.Edit || s.Class == report.Leave && s.Coordinator
 		o, ok := line.After(span, s.Before, asked, r.lease)

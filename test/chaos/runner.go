@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/chaos/report"
 	"github.com/podesta-dev/podesta/test/chaos/signals"
-	"github.com/podesta-dev/podesta/test/chaos/timeline"
 	"github.com/podesta-dev/podesta/test/register"
 	"github.com/podesta-dev/podesta/test/register/history"
 )
@@ -227,18 +225,14 @@ func (r *runner) watching(ctx context.Context, namespace string) (stop func()) {
 	}
 }
 
-// conclude gathers what the groups of a phase have left, completes the strikes from the agents'
-// logs, and checks everything.
+// conclude gathers what the groups of a phase have left, and checks everything.
 func (r *runner) conclude(ctx context.Context, groups []*group, begun register.Instant) error {
 	end := register.Now()
-	h, followed, err := r.gather(ctx, groups[0].namespace, end)
+	h, err := r.gather(ctx, groups[0].namespace, end)
 	if err != nil {
 		return err
 	}
 	for _, s := range r.strikes {
-		if s.OK && s.Changed() {
-			s.Times.Agreed = timeline.Agreed(followed[s.Group], s.span, s.First, r.hitIn(s))
-		}
 		r.report.Strikes = append(r.report.Strikes, s.Strike)
 	}
 	opened := len(r.strikes) > 0 && r.strikes[0].Fault == pausePod
@@ -259,7 +253,7 @@ func (r *runner) conclude(ctx context.Context, groups []*group, begun register.I
 			Became:    check(g.name),
 		}
 		r.report.Groups = append(r.report.Groups, done)
-		for _, nothing := range untried(h, g.name, done.Became, followed[g.name]) {
+		for _, nothing := range untried(h, g.name, done.Became) {
 			r.problem(g.name + ": " + nothing)
 		}
 		for _, v := range done.Became.Violations {
@@ -271,10 +265,6 @@ func (r *runner) conclude(ctx context.Context, groups []*group, begun register.I
 			}
 			guarded++
 			refused += done.Became.Writes.Refused
-			if done.Became.Held == 0 {
-				r.problem(g.name + ": the agents' logs tell of no lease: lines with msg=lease, state, epoch " +
-					"and boottime")
-			}
 		}
 		r.table.became(done)
 	}
@@ -286,20 +276,6 @@ func (r *runner) conclude(ctx context.Context, groups []*group, begun register.I
 			"tried what it is for")
 	}
 	return nil
-}
-
-// hitIn tells which pods the faults of a strike's round hit, or made anew: they do not count for
-// how fast the others agreed.
-func (r *runner) hitIn(s *strike) func(pod string) bool {
-	return func(pod string) bool {
-		for _, other := range r.strikes {
-			if other.Round == s.Round && other.Group == s.Group &&
-				(other.Victim == pod || slices.Contains(other.away, pod)) {
-				return true
-			}
-		}
-		return false
-	}
 }
 
 func (r *runner) write() error {

@@ -3,10 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/podesta-dev/podesta/test/chaos/report"
-	"github.com/podesta-dev/podesta/test/chaos/timeline"
 	"github.com/podesta-dev/podesta/test/register/history"
+	"github.com/podesta-dev/podesta/test/register/writer"
 )
 
 // problem notes what must not be.
@@ -15,9 +16,7 @@ func (r *runner) problem(what string) {
 }
 
 // untried says what a group's files lack for the check of them to mean anything.
-func untried(
-	h history.History, group string, became history.Report, followed []timeline.Followed,
-) (all []string) {
+func untried(h history.History, group string, became history.Report) (all []string) {
 	if became.Told == 0 {
 		all = append(all, "no app was told that it may act: nothing was tried")
 	}
@@ -25,14 +24,17 @@ func untried(
 		all = append(all, "the register took no write: nothing was tried")
 	}
 	logged := map[string]bool{}
-	for _, f := range followed {
-		logged[f.Agent] = true
+	for _, l := range h.Leases {
+		if l.State == history.Holds {
+			logged[l.Process] = true
+		}
 	}
 	for _, life := range h.Lives {
-		if life.Group == group && len(life.Lines) > 0 && !logged[life.Process] {
+		guarded := slices.ContainsFunc(life.Lines, func(l writer.Line) bool { return l.Epoch != 0 })
+		if life.Group == group && guarded && !logged[life.Process] {
 			logged[life.Process] = true // once is enough
 			all = append(all, "no log of the agent of "+life.Process+
-				" says whom it follows, though its app was told that it may act")
+				" tells that it held a lease, though its app was told that it may act")
 		}
 	}
 	return all
@@ -40,8 +42,8 @@ func untried(
 
 // impossible says which figure of a strike cannot be.
 func impossible(s report.Strike) string {
-	for what, ms := range map[string]*float64{"acts": s.Times.Acts, "agreed": s.Times.Agreed,
-		"status": s.Times.Status, "service": s.Times.Service} {
+	for what, ms := range map[string]*float64{"acts": s.Times.Acts, "status": s.Times.Status,
+		"service": s.Times.Service} {
 		if ms != nil && *ms < 0 {
 			return fmt.Sprintf("%s %v ms before the strike", what, -*ms)
 		}

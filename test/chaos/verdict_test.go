@@ -14,7 +14,6 @@ import (
 	"github.com/podesta-dev/podesta/test/bubble"
 	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/chaos/report"
-	"github.com/podesta-dev/podesta/test/chaos/timeline"
 	"github.com/podesta-dev/podesta/test/register"
 	"github.com/podesta-dev/podesta/test/register/history"
 	"github.com/podesta-dev/podesta/test/register/writer"
@@ -128,20 +127,21 @@ func TestWhoHasTheHighestPriority(t *testing.T) {
 
 // A check of files that say nothing is none.
 func TestUntried(t *testing.T) {
-	told := history.History{Lives: []history.Life{{Group: "g", Process: "g-0", Lines: []writer.Line{{Kind: writer.Told}}}}}
+	told := history.History{Lives: []history.Life{{Group: "g", Process: "g-0", Lines: []writer.Line{{Kind: writer.Told, Epoch: 5}}}}}
 	good := history.Report{Told: 1, Writes: history.Writes{Accepted: 1}}
-	follows := []timeline.Followed{{Agent: "g-0"}}
+	leases := []history.Lease{{Process: "g-0", State: history.Holds}}
 	for want, c := range map[string]struct {
-		became  history.Report
-		follows []timeline.Followed
+		became history.Report
+		leases []history.Lease
 	}{
-		"":                         {good, follows},
-		"no app was told":          {history.Report{Writes: good.Writes}, follows},
-		"the register took none":   {history.Report{Told: 1}, follows},
+		"":                         {good, leases},
+		"no app was told":          {history.Report{Writes: good.Writes}, leases},
+		"the register took none":   {history.Report{Told: 1}, leases},
 		"no log of the agent of g": {good, nil},
 	} {
 		want = strings.Replace(want, "took none", "took no write", 1)
-		if got := strings.Join(untried(told, "g", c.became, c.follows), "; "); (got == "") != (want == "") || !strings.Contains(got, want) {
+		told.Leases = c.leases
+		if got := strings.Join(untried(told, "g", c.became), "; "); (got == "") != (want == "") || !strings.Contains(got, want) {
 			t.Errorf("untried: %q, want %q", got, want)
 		}
 	}

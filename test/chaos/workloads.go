@@ -72,7 +72,7 @@ func (r *runner) mixWorkloads(ctx context.Context) error {
 // checkRolled checks what the apps of these groups were told and have written. What their agents
 // held is not looked for: a Deployment's pod does not have its group's name.
 func (r *runner) checkRolled(ctx context.Context, namespace string, groups ...*group) error {
-	h, _, err := r.gather(ctx, namespace, register.Now())
+	h, err := r.gather(ctx, namespace, register.Now())
 	if err != nil {
 		return err
 	}

@@ -109,10 +109,7 @@ type Times struct {
 	// … the write of an app was taken that was permitted to act after the strike: in a Guarded
 	// group, by a majority.
 	Acts *float64 `json:"acts,omitempty"`
-	// … the last agent that was not hit followed First, by the agents' logs; as the rest, only if
-	// First is not Before.
-	Agreed *float64 `json:"agreed,omitempty"`
-	// … the group's status named it, or whoever came after it.
+	// … the group's status named it, or whoever came after it. Only if First is not Before.
 	Status *float64 `json:"status,omitempty"`
 	// … the coordinator Service led to it, or whoever came after it, and to nobody else. Only if
 	// it is another pod.

@@ -3,7 +3,6 @@ package timeline
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -44,13 +43,6 @@ func Reversals(steps []Step) (all []string) {
 		}
 	}
 	return all
-}
-
-// Followed is a line of an agent's log: from then on it follows the coordinator.
-type Followed struct {
-	At    register.Instant
-	Agent string
-	Holder
 }
 
 // Line is what was seen of a group, each part in its order.
@@ -137,24 +129,6 @@ func (l *Line) Times(s Span, before, first Holder, at register.Instant) report.T
 		t.Service = left(l.Led, s, Holder{Process: before.Process})
 	}
 	return t
-}
-
-// Agreed is how long it took until the last agent that was there all the time followed the holder
-// for the first time; nil if none of them had to change.
-func Agreed(followed []Followed, s Span, h Holder, hit func(agent string) bool) *float64 {
-	first := map[string]register.Instant{}
-	for _, f := range followed {
-		if f.Holder != h || f.At <= s.From || f.At > s.To || hit(f.Agent) {
-			continue
-		}
-		if at, ok := first[f.Agent]; !ok || f.At < at {
-			first[f.Agent] = f.At
-		}
-	}
-	if len(first) == 0 {
-		return nil
-	}
-	return since(s.From, slices.Max(slices.Collect(maps.Values(first))))
 }
 
 // left is how long it took until a step named somebody else than before.

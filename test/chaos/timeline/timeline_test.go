@@ -102,23 +102,6 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// The last agent to follow counts, unless it was hit itself.
-func TestAgreed(t *testing.T) {
-	b := Holder{Process: "b", Epoch: 6}
-	followed := []Followed{
-		{At: 120 * ms, Agent: "b", Holder: b}, {At: 180 * ms, Agent: "c", Holder: b}, {At: 160 * ms, Agent: "d", Holder: b},
-		{At: 700 * ms, Agent: "d", Holder: b}, // again, after another: in a Classic group nothing tells the two apart
-		{At: 500 * ms, Agent: "a", Holder: b}, {At: 190 * ms, Agent: "c", Holder: Holder{Process: "x", Epoch: 6}}, {At: 90 * ms, Agent: "c", Holder: b},
-	}
-	s := Span{From: 100 * ms, To: 1000 * ms}
-	if got := Agreed(followed, s, b, func(agent string) bool { return agent == "a" }); got == nil || *got != 80 {
-		t.Errorf("%v", got)
-	}
-	if got := Agreed(followed, s, Holder{Process: "y"}, func(string) bool { return false }); got != nil {
-		t.Errorf("nobody followed y: %v", *got)
-	}
-}
-
 // A new epoch of the same process is no change, and neither is a while without anybody.
 func TestChanges(t *testing.T) {
 	l := &Line{}
@@ -140,31 +123,6 @@ func TestNote(t *testing.T) {
 	steps := Note(Note(Note(nil, 1, a), 2, a), 3, b)
 	if len(steps) != 2 || steps[0].At != 1 || steps[1].At != 3 {
 		t.Errorf("%v", steps)
-	}
-}
-
-// A line as the kubelet keeps it, with what it puts before.
-func TestReadFollowed(t *testing.T) {
-	boot := time.Date(2026, 11, 20, 14, 0, 0, 0, time.UTC)
-	const stamp = "2026-11-20T14:00:01.5Z stderr F "
-	for line, want := range map[string]Followed{
-		stamp + `time=2026-11-20T14:00:01.500Z level=INFO msg=follows coordinator=g-4 epoch=3.1 reason=Asked initiator=g-4`: {
-			At: 1500 * ms, Agent: "g-1", Holder: Holder{Process: "g-4", Epoch: 3<<20 | 1}},
-		`time=2026-11-20T14:00:01.500Z level=INFO msg=follows coordinator=g-4 epoch=0.0 reason=Asked`: {
-			At: 1500 * ms, Agent: "g-1", Holder: Holder{Process: "g-4"}},
-		`time=2026-11-20T14:00:01.500Z level=INFO msg=roster generation=3`:                         {},
-		`time=2026-11-20T14:00:01.500Z level=INFO msg=follows coordinator= epoch=0.0 reason=Asked`: {},
-	} {
-		got, ok, err := ReadFollowed(line, "g-1", boot)
-		if err != nil || ok != (want != Followed{}) || ok && got != want {
-			t.Errorf("%s\n%+v, %t, %v", line, got, ok, err)
-		}
-	}
-	if _, _, err := ReadFollowed("time=now msg=follows coordinator=a epoch=1.1", "a", boot); err == nil {
-		t.Error("now is no time")
-	}
-	if _, _, err := ReadFollowed(" msg=follows coordinator=a epoch=one", "a", boot); err == nil {
-		t.Error("one is no epoch")
 	}
 }
 
