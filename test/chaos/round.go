@@ -272,10 +272,10 @@ func (r *runner) tell(f *field) {
 		s.Second = s.at.Sub(r.begun).Seconds()
 		s.Before = line.Last(s.at)
 		asked := s.Class == report.Edit || s.Class == report.Leave && s.Coordinator
-		o, ok := line.After(span, s.Before, asked, r.lease)
+		first, at, ok := line.After(span, s.Before, asked, r.lease)
 		if s.OK = ok && f.unwell[s.group] == nil; ok {
-			s.First, s.After, s.Changes = o.First, o.Last, line.Changes(span)
-			s.Times = line.Times(span, s.Before, o.First, o.At)
+			s.First = first
+			s.Times = line.Times(span, s.Before, first, at)
 		}
 		s.Overlapping = slices.ContainsFunc(f.strikes, func(other *strike) bool {
 			return other != s && other.group == s.group

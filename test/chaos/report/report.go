@@ -86,10 +86,6 @@ type Strike struct {
 	// who was permitted to act first after the strike; after a coordinator that was asked to go, who
 	// came next
 	First Holder `json:"first"`
-	After Holder `json:"after"` // who acts when all is well again: preemption may have come between
-
-	// Changes is how often the status named another process than before, until all was well again.
-	Changes int `json:"changes"`
 
 	// Times are counted from the strike until First; nil is not measured, as when nothing changed.
 	Times Times `json:"times"`

@@ -77,45 +77,22 @@ func (l *Line) Last(before register.Instant) (h Holder) {
 
 func holder(e register.Entry) Holder { return Holder{Process: e.Process, Epoch: e.Epoch} }
 
-// Outcome is what came of a strike.
-type Outcome struct {
-	First Holder // who was permitted to act first
-	At    register.Instant
-	Last  Holder // who acts at the end of the span
-}
-
-// After says what came of a strike; false if nobody was permitted to act. If the one before was
-// asked to go, and not stopped, it may act for a while: then First is who comes next, if anybody
-// does.
+// After says who was permitted to act first after a strike, and when; false if nobody was. If the
+// one before was asked to go, and not stopped, it may act for a while: then it is who comes next,
+// if anybody does.
 func (l *Line) After(
 	s Span, before Holder, asked bool, longest time.Duration,
-) (o Outcome, ok bool) {
+) (first Holder, at register.Instant, ok bool) {
 	for _, e := range l.Taken {
 		if e.At <= s.From || e.At > s.To || !Proven(e, s.From, longest) {
 			continue
 		}
 		h := holder(e)
-		if !ok || asked && o.First == before && h != before {
-			o.First, o.At, ok = h, e.At, true
+		if !ok || asked && first == before && h != before {
+			first, at, ok = h, e.At, true
 		}
-		o.Last = h
 	}
-	return o, ok
-}
-
-// Changes is how often the status named another process than before, within a span.
-func (l *Line) Changes(s Span) (n int) {
-	last := ""
-	for _, step := range l.Named {
-		if step.At > s.To || step.Process == "" || step.Process == last {
-			continue
-		}
-		if last != "" && step.At > s.From {
-			n++
-		}
-		last = step.Process
-	}
-	return n
+	return first, at, ok
 }
 
 // Times tells how long it took after a strike until the first write, and, if it was another's than
