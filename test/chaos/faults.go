@@ -72,8 +72,8 @@ const (
 	rollingRestart = "rolling restart"
 )
 
-// kindsFor returns all faults, for groups of a lease. They are drawn as often as their weight says.
-func kindsFor(lease time.Duration) []faultKind {
+// faultKinds returns all faults. They are drawn as often as their weight says.
+func faultKinds() []faultKind {
 	agent, app := []string{v1.AgentContainer}, []string{backend.AppContainer}
 	both := slices.Concat(agent, app)
 	of := func(s scope, name string, class report.Class, weight int) faultKind {
@@ -98,12 +98,12 @@ func kindsFor(lease time.Duration) []faultKind {
 		return k
 	}
 	pause := func(name string, weight int, containers []string) faultKind {
-		return lasts(lease/2, 4*lease, inPods(name, report.Pause, weight, containers))
+		return lasts(longestLease/2, 4*longestLease, inPods(name, report.Pause, weight, containers))
 	}
 	cut := func(name string, weight int) faultKind {
 		k := of(aPod, name, report.Cut, weight)
 		k.needs, k.alone = backend.Links, name == cutHalves || name == cutBridge
-		return lasts(lease/2, 5*lease, k)
+		return lasts(longestLease/2, 5*longestLease, k)
 	}
 	node := func(name string, class report.Class, weight int) faultKind {
 		k := of(aNode, name, class, weight)
@@ -130,7 +130,7 @@ func kindsFor(lease time.Duration) []faultKind {
 		pause(pauseAgent, 4, agent), pause(pauseApp, 2, app), pause(pausePod, 9, both),
 		cut(cutOff, 4), cut(cutDeaf, 2), cut(cutMute, 2),
 		cut(cutHalves, 3), cut(cutBridge, 2), cut(cutLink, 2),
-		lasts(lease*5/4, 5*lease, node(pauseNode, report.Pause, 2)),
+		lasts(longestLease*5/4, 5*longestLease, node(pauseNode, report.Pause, 2)),
 		lasts(2*second, 5*second, node(killNode, report.Kill, 1)),
 		node(drainNode, report.Leave, 1),
 		lasts(2*second, 5*second, of(aNode, starveNode, report.Starve, 1)),
@@ -193,16 +193,16 @@ type round []fault
 
 // opening is the first round of a group: a pause that no lease outlives, so that there is a stale
 // process to refuse.
-func opening(kinds []faultKind, lease time.Duration) round {
+func opening(kinds []faultKind) round {
 	all, err := named(kinds, []string{pausePod})
 	if err != nil {
 		return nil // the run is not about pauses
 	}
-	return round{{faultKind: all[0], coordinator: true, length: 3 * lease}}
+	return round{{faultKind: all[0], coordinator: true, length: 3 * longestLease}}
 }
 
 // draw draws a round: a fault, in a third of all rounds a second one while the first is in effect.
-func draw(random *rand.Rand, kinds []faultKind, lease time.Duration) round {
+func draw(random *rand.Rand, kinds []faultKind) round {
 	r := round{drawFault(random, kinds)}
 	if r[0].alone || random.IntN(3) > 0 {
 		return r
@@ -210,7 +210,7 @@ func draw(random *rand.Rand, kinds []faultKind, lease time.Duration) round {
 	for range 100 { // unless what may be drawn does not go together
 		second := drawFault(random, kinds)
 		if together(r[0].faultKind, second.faultKind) {
-			second.delay = time.Duration(random.Int64N(int64(lease)))
+			second.delay = time.Duration(random.Int64N(int64(longestLease)))
 			return append(r, second)
 		}
 	}

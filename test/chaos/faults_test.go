@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/chaos/report"
@@ -14,17 +13,16 @@ import (
 // Rounds are drawn from the seed alone; in the long run every fault is drawn, and none is more than
 // a group can bear.
 func TestDraw(t *testing.T) {
-	const lease = time.Second
-	kinds := kindsFor(lease)
+	kinds := faultKinds()
 	random, again := rand.New(rand.NewPCG(1, 0)), rand.New(rand.NewPCG(1, 0))
 	drawn, roles := map[string]int{}, map[string]int{}
 	double := 0
 	for range 5000 {
-		r := draw(random, kinds, lease)
-		if other := draw(again, kinds, lease); !reflect.DeepEqual(r, other) {
+		r := draw(random, kinds)
+		if other := draw(again, kinds); !reflect.DeepEqual(r, other) {
 			t.Fatalf("the same seed draws %v and %v", r, other)
 		}
-		if r[0].delay != 0 || len(r) > 2 || len(r) == 2 && (r[1].delay < 0 || r[1].delay >= lease || !together(r[0].faultKind, r[1].faultKind)) {
+		if r[0].delay != 0 || len(r) > 2 || len(r) == 2 && (r[1].delay < 0 || r[1].delay >= longestLease || !together(r[0].faultKind, r[1].faultKind)) {
 			t.Fatalf("a round of %v", r)
 		}
 		double += len(r) - 1
@@ -50,7 +48,7 @@ func TestDraw(t *testing.T) {
 
 // A name is a fault; none means all; a wrong one is an error that names those there are.
 func TestNamed(t *testing.T) {
-	kinds := kindsFor(time.Second)
+	kinds := faultKinds()
 	if some, err := named(kinds, []string{killPod}); err != nil || len(some) != 1 || some[0].class != report.Kill {
 		t.Errorf("%v, %v", some, err)
 	}
@@ -64,7 +62,7 @@ func TestNamed(t *testing.T) {
 
 // Without a capability exactly the faults that need it are left out.
 func TestWithin(t *testing.T) {
-	able, leftOut := within(kindsFor(time.Second), func(c backend.Capability) bool { return c != backend.Nodes })
+	able, leftOut := within(faultKinds(), func(c backend.Capability) bool { return c != backend.Nodes })
 	if names := namesOf(leftOut); !slices.Equal(names, []string{pauseNode, killNode, drainNode}) {
 		t.Errorf("left out without nodes: %q", names)
 	}
@@ -79,11 +77,11 @@ func TestWithin(t *testing.T) {
 
 // Every run begins with a pause that no lease outlives, unless it may draw no pause.
 func TestOpening(t *testing.T) {
-	kinds := kindsFor(time.Second)
-	if r := opening(kinds, time.Second); len(r) != 1 || r[0].name != pausePod || !r[0].coordinator || r[0].length != 3*time.Second {
+	kinds := faultKinds()
+	if r := opening(kinds); len(r) != 1 || r[0].name != pausePod || !r[0].coordinator || r[0].length != 3*longestLease {
 		t.Errorf("%v", r)
 	}
-	if r := opening(kinds[:3], time.Second); r != nil {
+	if r := opening(kinds[:3]); r != nil {
 		t.Errorf("a run without pauses begins with %v", r)
 	}
 }
@@ -111,7 +109,7 @@ func TestTogether(t *testing.T) {
 		{setStatusBack, killPod, false},
 		{killNode, killPod, false},
 	} {
-		pair, err := named(kindsFor(time.Second), []string{c.a, c.b})
+		pair, err := named(faultKinds(), []string{c.a, c.b})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,6 +19,12 @@ import (
 	"github.com/podesta-dev/podesta/test/stage"
 )
 
+// The leases of the Guarded groups. Pauses and cuts take up to five of the longest.
+const (
+	shortestLease = 100 * time.Millisecond
+	longestLease  = time.Second
+)
+
 // stableSeconds is how long a process that came back must have been there before it takes over.
 const stableSeconds = 2
 
@@ -27,8 +33,6 @@ type group struct {
 	namespace, name string
 	algorithm       v1.Algorithm
 	safety          v1.Safety
-	lease           time.Duration // if it is Guarded; the longest
-	leaseMinimum    time.Duration
 	size            int
 	// witness: it has a witness beside its pods.
 	witness bool
@@ -50,34 +54,36 @@ type group struct {
 const inOrder = 7
 
 // groupsOf returns the groups of an algorithm: of each safety one of each size, and a Guarded one
-// of two with a witness. Those of seven get their pods in order and do not preempt; the pods of
+// of two with a witness. On the local cluster there are none of seven. Those of seven get their pods in order and do not preempt; the pods of
 // others are made at once.
 func (o options) groupsOf(algorithm v1.Algorithm, previous, services bool) []*group {
 	var groups []*group
 	add := func(safety v1.Safety, size int) *group {
 		g := &group{
-			namespace:    "chaos-" + strings.ToLower(string(algorithm)),
-			name:         strings.ToLower(fmt.Sprintf("%s-%s-%d", algorithm, safety, size)),
-			algorithm:    algorithm,
-			safety:       safety,
-			lease:        o.lease,
-			leaseMinimum: o.leaseMinimum,
-			size:         size,
-			now:          size,
-			first:        -1,
-			service:      services,
-			never:        size == inOrder && safety == v1.Guarded,
-			previous:     previous && size == inOrder,
+			namespace: "chaos-" + strings.ToLower(string(algorithm)),
+			name:      strings.ToLower(fmt.Sprintf("%s-%s-%d", algorithm, safety, size)),
+			algorithm: algorithm,
+			safety:    safety,
+			size:      size,
+			now:       size,
+			first:     -1,
+			service:   services,
+			never:     size == inOrder && safety == v1.Guarded,
+			previous:  previous && size == inOrder,
 		}
 		groups = append(groups, g)
 		return g
 	}
-	for _, safety := range o.safeties {
-		for _, size := range o.processes {
-			add(v1.Safety(safety), size)
+	sizes := []int{5, inOrder}
+	if o.backend == onLocal {
+		sizes = sizes[:1]
+	}
+	for _, safety := range []v1.Safety{v1.Guarded, v1.Classic} {
+		for _, size := range sizes {
+			add(safety, size)
 		}
-		if o.witness && v1.Safety(safety) == v1.Guarded {
-			add(v1.Guarded, 2).witness = true
+		if safety == v1.Guarded {
+			add(safety, 2).witness = true
 		}
 	}
 	return groups
@@ -127,10 +133,8 @@ func (g *group) election() *v1.ElectionGroup {
 			Ports: []v1.CoordinatorPort{{Port: 80, TargetPort: new(intstr.FromInt32(8080))}}}
 	}
 	if g.safety == v1.Guarded {
-		//nolint:gosec // the API server refuses what is too long
-		milliseconds := func(d time.Duration) int32 { return int32(d.Milliseconds()) }
-		eg.Spec.Timing.LeaseMilliseconds = milliseconds(g.lease)
-		eg.Spec.Timing.LeaseMinimumMilliseconds = milliseconds(g.leaseMinimum)
+		eg.Spec.Timing.LeaseMilliseconds = int32(longestLease / time.Millisecond)
+		eg.Spec.Timing.LeaseMinimumMilliseconds = int32(shortestLease / time.Millisecond)
 		eg.Spec.Preemption = &v1.Preemption{Policy: v1.Delayed, StableSeconds: new(int32(stableSeconds))}
 		if g.never {
 			eg.Spec.Preemption = &v1.Preemption{Policy: v1.Never}

@@ -10,6 +10,8 @@
 //	make chaos          on a kind cluster of several nodes (Docker)
 //	make chaos-local    on the local cluster: no root, no Docker, and fewer faults
 //
+// It is run in the root of the source tree, with what `make` has built.
+//
 // The faults are drawn from a seed that is printed; when they strike depends on the machine, so a
 // seed repeats the faults and not the run. What the backend cannot do is left out, and the report
 // says so.
@@ -52,25 +54,19 @@ const (
 	onLocal = "local"
 )
 
+// nodeProgram is what strikes in the nodes.
+const nodeProgram = "bin/chaos-node"
+
 type options struct {
 	backend string
 	// of the run
-	algorithms, safeties []string
-	processes            []int
-	witness              bool
-	lease                time.Duration
-	leaseMinimum         time.Duration
-	phases, rounds       int
-	duration             time.Duration
-	faults               []string
-	hasty                bool
-	calm                 time.Duration
-	workloads            bool
-	seed                 uint64
-	report, state        string
-	keep                 bool
+	algorithms     []string
+	phases, rounds int
+	duration       time.Duration
+	faults         []string
+	seed           uint64
+	report, state  string
 	// of this program's surroundings
-	repository, node         string
 	cluster, kubeconfig      string
 	manifests                []string
 	registerImage            string
@@ -89,16 +85,7 @@ func parse(args []string) (options, error) {
 	f.SortFlags = false
 	f.StringVar(&o.backend, "backend", onKind, "cluster to run on: kind or local")
 	f.StringSliceVar(&o.algorithms, "algorithms", all,
-		"algorithms, one after another, each with a group of each safety and size (local: Bully)")
-	f.StringSliceVar(&o.safeties, "safety", []string{string(v1.Guarded), string(v1.Classic)},
-		"safety modes of the groups")
-	f.IntSliceVar(&o.processes, "processes", []int{5, inOrder},
-		"sizes of the groups; those of 7 get their pods in order and do not preempt (local: 5)")
-	f.BoolVar(&o.witness, "witness", true, "also a Guarded group of two pods and a witness")
-	f.DurationVar(&o.lease, "lease", time.Second,
-		"longest lease of the Guarded groups; pauses and cuts take up to 5 of it")
-	f.DurationVar(&o.leaseMinimum, "lease-minimum", 100*time.Millisecond,
-		"shortest lease of the Guarded groups")
+		"algorithms, one after another, each with groups of its own (local: Bully)")
 	f.IntVar(&o.phases, "phases", 0,
 		"run only this many of the algorithms, drawn from the seed (0: all, in order)")
 	f.IntVar(&o.rounds, "rounds", 0, "rounds for each algorithm (0: until --duration is over)")
@@ -106,21 +93,11 @@ func parse(args []string) (options, error) {
 		"how long all faults together take, about")
 	f.StringArrayVar(&o.faults, "fault", nil,
 		"draw only this kind of fault; may be given more than once (default all)")
-	f.BoolVar(&o.hasty, "hasty", false,
-		"begin about half of the rounds before the status has caught up with the round before (local: "+
-			"true)")
-	f.DurationVar(&o.calm, "calm", 0,
-		"leave all alone for so long after each round; leases become short again meanwhile")
-	f.BoolVar(&o.workloads, "workloads", true,
-		"before the faults, roll groups whose pods come from all kinds of workloads")
 	f.Uint64Var(&o.seed, "seed", rand.Uint64(), "what the faults are drawn from")
 	f.StringVar(&o.report, "report", "",
 		"file for the report, as JSON (default report.json in --dir)")
-	f.StringVar(&o.state, "dir", "", "directory for logs and traces, which stays (default a new one)")
-	f.BoolVar(&o.keep, "keep", true, "keep the logs also if all is well (local: false, unless --dir "+
-		"is given)")
-	f.StringVar(&o.repository, "repository", ".", "root of the source tree, with bin/ and config/")
-	f.StringVar(&o.node, "node", "bin/chaos-node", "program that strikes in the nodes")
+	f.StringVar(&o.state, "dir", "", "directory for logs and traces, which stays (default a new one; "+
+		"local: that goes if all is well)")
 	f.StringVar(&o.cluster, "cluster", "podesta-chaos",
 		"kind: name of the cluster; everything on it is this run's")
 	f.StringVar(&o.kubeconfig, "kubeconfig", "", "kind: kubeconfig file of the cluster")
@@ -136,16 +113,8 @@ func parse(args []string) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	if o.backend == onLocal {
-		unless := func(flag string, set func()) {
-			if !f.Changed(flag) {
-				set()
-			}
-		}
-		unless("algorithms", func() { o.algorithms = []string{string(v1.Bully)} })
-		unless("processes", func() { o.processes = []int{5} })
-		unless("hasty", func() { o.hasty = true })
-		unless("keep", func() { o.keep = o.state != "" })
+	if o.backend == onLocal && !f.Changed("algorithms") {
+		o.algorithms = []string{string(v1.Bully)}
 	}
 	return o, o.check()
 }
@@ -157,24 +126,13 @@ func (o options) check() error {
 			return fmt.Errorf("--algorithms %q: must be among %v", a, all)
 		}
 	}
-	for _, s := range o.safeties {
-		if s != string(v1.Guarded) && s != string(v1.Classic) {
-			return fmt.Errorf("--safety %q: must be %s or %s", s, v1.Guarded, v1.Classic)
-		}
-	}
 	switch {
 	case o.backend != onKind && o.backend != onLocal:
 		return fmt.Errorf("--backend %q: must be %s or %s", o.backend, onKind, onLocal)
 	case o.backend == onKind && (o.kubeconfig == "" || len(o.manifests) == 0):
 		return errors.New("--kubeconfig and --manifest are needed: `make chaos` gives them")
-	case len(o.algorithms) == 0 || len(o.safeties) == 0 || len(o.processes) == 0:
-		return errors.New("--algorithms, --safety and --processes: each needs a value")
-	case slices.Min(o.processes) < 3:
-		return errors.New("--processes: must be at least 3, or a group survives no fault")
-	case !o.keep && o.state != "":
-		return fmt.Errorf("--keep=false: only a new directory is removed, and --dir is %s", o.state)
-	case o.calm < 0:
-		return fmt.Errorf("--calm %v: must not be negative", o.calm)
+	case len(o.algorithms) == 0:
+		return errors.New("--algorithms: needs a value")
 	case o.phases < 0 || o.phases > len(o.algorithms):
 		return fmt.Errorf("--phases %d: must be between 0 and the number of algorithms, %d", o.phases,
 			len(o.algorithms))
@@ -199,6 +157,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	keep := o.state != "" || o.backend == onKind
 	if o.state, err = directory(o.state); err != nil {
 		return err
 	}
@@ -219,9 +178,9 @@ func run(ctx context.Context, args []string) error {
 	}
 	r.drawPhases()
 	t.say("chaos: backend %s, seed %d, %v, lease %v to %v", o.backend, o.seed, r.algorithms,
-		o.leaseMinimum, o.lease)
+		shortestLease, longestLease)
 	err = r.run(ctx)
-	if err == nil && !o.keep {
+	if err == nil && !keep {
 		return os.RemoveAll(o.state)
 	}
 	t.say("chaos: logs and traces are in %s, the report is %s", o.state, o.report)
@@ -232,9 +191,9 @@ func run(ctx context.Context, args []string) error {
 func (o options) newBackend(t *table) backend.Backend {
 	if o.backend == onLocal {
 		return local.New(local.Options{
-			Repository: o.repository,
+			Repository: ".",
 			Dir:        o.state,
-			Program:    o.node,
+			Program:    nodeProgram,
 		})
 	}
 	return kind.New(kind.Options{
@@ -243,7 +202,7 @@ func (o options) newBackend(t *table) backend.Backend {
 		Manifests:     o.manifests,
 		Image:         o.registerImage,
 		PreviousImage: o.previousImage,
-		Program:       o.node,
+		Program:       nodeProgram,
 		Dir:           o.state,
 		Say:           t.say,
 	})

@@ -248,7 +248,7 @@ func (r *runner) acts(ctx context.Context, g *group, f *field) error {
 	defer cancel()
 	return r.scene.await(ctx, func() string {
 		taken := r.scene.line(g.name).Taken
-		if n := len(taken); n > 0 && timeline.Proven(taken[n-1], over, r.lease) {
+		if n := len(taken); n > 0 && timeline.Proven(taken[n-1], over, longestLease) {
 			return ""
 		}
 		return g.name + ": no write that is permitted after the fault"
@@ -272,7 +272,7 @@ func (r *runner) tell(f *field) {
 		s.Second = s.at.Sub(r.begun).Seconds()
 		s.Before = line.Last(s.at)
 		asked := s.Class == report.Edit || s.Class == report.Leave && s.Coordinator
-		first, at, ok := line.After(span, s.Before, asked, r.lease)
+		first, at, ok := line.After(span, s.Before, asked, longestLease)
 		if s.OK = ok && f.unwell[s.group] == nil; ok {
 			s.First = first
 			s.Times = line.Times(span, s.Before, first, at)

@@ -172,8 +172,7 @@ func TestVerdict(t *testing.T) {
 
 // A phase without a single round tried nothing.
 func TestNoRound(t *testing.T) {
-	r := &runner{scene: newScene(), kinds: kindsFor(time.Second)}
-	r.lease = time.Second
+	r := &runner{scene: newScene(), kinds: faultKinds()}
 	if err := r.rounds(t.Context(), nil, 0); err == nil || !strings.Contains(err.Error(), "no round was played") {
 		t.Errorf("a phase of no time: %v", err)
 	}
@@ -182,7 +181,7 @@ func TestNoRound(t *testing.T) {
 // A Guarded group of two has a witness, whose pod belongs to it, and which a rolling restart leaves
 // alone.
 func TestWitness(t *testing.T) {
-	o := options{safeties: []string{string(v1.Guarded), string(v1.Classic)}, processes: []int{5}, witness: true}
+	o := options{backend: onLocal}
 	var names []string
 	for _, g := range o.groupsOf(v1.Bully, false, false) {
 		names = append(names, g.name)

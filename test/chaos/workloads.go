@@ -28,16 +28,14 @@ func (r *runner) mixWorkloads(ctx context.Context) error {
 	// Job, and one more.
 	mixed := func(name string) *group {
 		return &group{
-			namespace:    namespace,
-			name:         name,
-			algorithm:    v1.Bully,
-			safety:       v1.Guarded,
-			lease:        r.lease,
-			leaseMinimum: r.leaseMinimum,
-			size:         6,
-			now:          6,
-			never:        true,
-			service:      r.backend.Can(backend.Services),
+			namespace: namespace,
+			name:      name,
+			algorithm: v1.Bully,
+			safety:    v1.Guarded,
+			size:      6,
+			now:       6,
+			never:     true,
+			service:   r.backend.Can(backend.Services),
 		}
 	}
 	podsFirst, groupFirst := mixed("pods-first"), mixed("group-first")
