@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/chaos/signals"
 	"github.com/podesta-dev/podesta/test/register"
@@ -25,7 +23,7 @@ func (r *runner) editForSome(
 	ctx context.Context, f fault, g *group,
 ) (at register.Instant, err error) {
 	at = register.Now()
-	managers, err := r.managers(ctx)
+	managers, err := backend.ManagerPods(ctx, r)
 	if err != nil {
 		return at, err
 	}
@@ -67,16 +65,13 @@ func (r *runner) editPriority(ctx context.Context, f fault, g *group) error {
 // cutLeader takes away what the API server sends to the leading manager. Agents still reach it, and
 // it knows nothing new; when it has lost its Lease another one leads, beside it for a while.
 func (r *runner) cutLeader(ctx context.Context, f fault) (register.Instant, error) {
-	managers, err := r.managers(ctx)
+	managers, err := backend.ManagerPods(ctx, r)
 	if err != nil {
 		return register.Now(), err
 	}
-	leads := slices.IndexFunc(managers, func(m corev1.Pod) bool {
-		return m.Labels[v1.LeaderLabel] != ""
-	})
-	if leads < 0 {
-		return register.Now(), fmt.Errorf("no manager has the label of the leader: %w",
-			backend.ErrMissed)
+	leader, err := backend.LeaderPod(managers)
+	if err != nil {
+		return register.Now(), err
 	}
 	var nodes corev1.NodeList
 	if err := r.List(ctx, &nodes,
@@ -91,22 +86,11 @@ func (r *runner) cutLeader(ctx context.Context, f fault) (register.Instant, erro
 					Status: corev1.PodStatus{PodIP: a.Address}}
 				drops = append(drops, backend.Drop{
 					From: server,
-					To:   &managers[leads],
-					At:   managers[leads].Spec.NodeName,
+					To:   &leader[0],
+					At:   leader[0].Spec.NodeName,
 				})
 			}
 		}
 	}
 	return r.cut(ctx, drops, f.length)
-}
-
-// managers are the managers' pods.
-func (r *runner) managers(ctx context.Context) ([]corev1.Pod, error) {
-	var pods corev1.PodList
-	err := r.List(ctx, &pods, client.InNamespace(backend.SystemNamespace),
-		client.MatchingLabels{"app.kubernetes.io/component": "manager"})
-	if err == nil && len(pods.Items) == 0 {
-		err = fmt.Errorf("there is no manager: %w", backend.ErrMissed)
-	}
-	return pods.Items, err
 }

@@ -54,7 +54,8 @@ type group struct {
 const inOrder = 7
 
 // groupsOf returns the groups of an algorithm: of each safety one of each size, and a Guarded one
-// of two with a witness. On the local cluster there are none of seven. Those of seven get their pods in order and do not preempt; the pods of
+// of two with a witness. Those of seven get their pods in order and do not preempt; the local
+// cluster has none of them. The pods of
 // others are made at once.
 func (o options) groupsOf(algorithm v1.Algorithm, previous, services bool) []*group {
 	var groups []*group

@@ -33,7 +33,7 @@ func (r *runner) setBack(ctx context.Context, groups []*group) (at register.Inst
 	killed := make(chan error, 1)
 	go func() {
 		var err error
-		at, err = r.backend.KillProgram(ctx, backend.Managers)
+		at, err = r.backend.StrikeProgram(ctx, backend.Managers, 0)
 		killed <- err
 	}()
 	again := time.NewTicker(100 * time.Millisecond)

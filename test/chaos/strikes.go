@@ -33,12 +33,7 @@ func (r *runner) strikePod(
 	case f.class == report.Cut:
 		return r.cut(ctx, dropsOf(f.name, victim, others, f.which), f.length)
 	}
-	var s history.Signal
-	if f.class == report.Kill {
-		s, err = r.backend.Kill(ctx, victim, f.containers...)
-	} else {
-		s, err = r.backend.Pause(ctx, victim, f.length, f.containers...)
-	}
+	s, err := r.backend.Strike(ctx, victim, f.length, f.containers...)
 	for _, c := range f.containers {
 		if c == backend.AppContainer && err == nil {
 			r.note(s)
@@ -158,15 +153,15 @@ func (r *runner) strikeWorld(
 	case setStatusBack:
 		return r.setBack(ctx, groups)
 	case pauseServer:
-		return r.backend.PauseProgram(ctx, backend.Server, f.length)
+		return r.backend.StrikeProgram(ctx, backend.Server, f.length)
 	case cutLeader:
 		return r.cutLeader(ctx, f)
 	case pauseManager:
-		return r.backend.PauseProgram(ctx, backend.Leader, f.length)
+		return r.backend.StrikeProgram(ctx, backend.Leader, f.length)
 	case killEtcd:
-		return r.backend.KillProgram(ctx, backend.Etcd)
+		return r.backend.StrikeProgram(ctx, backend.Etcd, 0)
 	case killManagers:
-		return r.backend.KillProgram(ctx, backend.Managers)
+		return r.backend.StrikeProgram(ctx, backend.Managers, 0)
 	default:
 		return r.renewAuthority(ctx)
 	}

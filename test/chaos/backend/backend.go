@@ -15,7 +15,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/test/register"
 	"github.com/podesta-dev/podesta/test/register/history"
 	"github.com/podesta-dev/podesta/test/stage"
@@ -113,14 +115,12 @@ type Backend interface {
 	Apply(ctx context.Context, s Set) error
 	Clear(ctx context.Context, namespace string) error
 
-	// Kill and Pause are for containers of a pod. The signal names the app's writer. The error may be
-	// ErrMissed.
-	Kill(ctx context.Context, pod *corev1.Pod, containers ...string) (history.Signal, error)
-	Pause(ctx context.Context, pod *corev1.Pod, length time.Duration,
+	// Strike is for containers of a pod: it kills them if the length is 0, else it pauses them. The
+	// signal names the app's writer. The error may be ErrMissed.
+	Strike(ctx context.Context, pod *corev1.Pod, length time.Duration,
 		containers ...string) (history.Signal, error)
-	// KillProgram returns when the program runs again.
-	KillProgram(ctx context.Context, p Program) (register.Instant, error)
-	PauseProgram(ctx context.Context, p Program, length time.Duration) (register.Instant, error)
+	// StrikeProgram does so to a program. It returns when one that was killed runs again.
+	StrikeProgram(ctx context.Context, p Program, length time.Duration) (register.Instant, error)
 	// Starve keeps the CPUs of a node busy.
 	Starve(ctx context.Context, node string, length time.Duration) (register.Instant, error)
 	// Cut needs Links. It tells how many packets were dropped.
@@ -152,6 +152,29 @@ func Containers(p *corev1.Pod) map[string]string {
 		}
 	}
 	return ids
+}
+
+// OfManager finds the managers' pods.
+var OfManager = client.MatchingLabels{"app.kubernetes.io/component": "manager"}
+
+// ManagerPods are the managers' pods; ErrMissed if there is none.
+func ManagerPods(ctx context.Context, c client.Reader) ([]corev1.Pod, error) {
+	var pods corev1.PodList
+	err := c.List(ctx, &pods, client.InNamespace(SystemNamespace), OfManager)
+	if err == nil && len(pods.Items) == 0 {
+		err = fmt.Errorf("there is no manager: %w", ErrMissed)
+	}
+	return pods.Items, err
+}
+
+// LeaderPod returns the one of the managers' pods that leads, alone.
+func LeaderPod(managers []corev1.Pod) ([]corev1.Pod, error) {
+	for i := range managers {
+		if managers[i].Labels[v1.LeaderLabel] != "" {
+			return managers[i : i+1], nil
+		}
+	}
+	return nil, fmt.Errorf("no manager has the label of the leader: %w", ErrMissed)
 }
 
 // Within bounds a context. Its cause says what did not happen in time.

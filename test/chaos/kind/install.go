@@ -57,15 +57,6 @@ func (b *Backend) Up(ctx context.Context) (backend.Cluster, error) {
 	return *c, b.awaitRollout(ctx)
 }
 
-// managers are the manager's pods.
-func (b *Backend) managers(ctx context.Context) ([]corev1.Pod, error) {
-	var pods corev1.PodList
-	err := b.cluster.List(ctx, &pods, client.InNamespace(backend.SystemNamespace), ofManager)
-	return pods.Items, err
-}
-
-var ofManager = client.MatchingLabels{"app.kubernetes.io/component": "manager"}
-
 // awaitRollout awaits that the managers are those that were just installed, and ready.
 func (b *Backend) awaitRollout(ctx context.Context) error {
 	return b.cluster.Until(ctx, "the managers", &appsv1.DeploymentList{},
@@ -87,12 +78,12 @@ func (b *Backend) awaitManagers(ctx context.Context, killed []corev1.Pod) error 
 		ended[backend.Containers(&killed[i])[backend.ManagerContainer]] = true
 	}
 	return b.cluster.Until(ctx, "the managers", &corev1.PodList{}, func(runtime.Object) bool {
-		pods, err := b.managers(ctx)
+		pods, err := backend.ManagerPods(ctx, b.cluster)
 		return err == nil && len(pods) == len(killed) &&
 			!slices.ContainsFunc(pods, func(p corev1.Pod) bool {
 				return !stage.Ready(&p) || ended[backend.Containers(&p)[backend.ManagerContainer]]
 			})
-	}, client.InNamespace(backend.SystemNamespace), ofManager)
+	}, client.InNamespace(backend.SystemNamespace), backend.OfManager)
 }
 
 // startRegister runs the register, and learns where its writers find it: its address, so that they

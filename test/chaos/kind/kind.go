@@ -13,7 +13,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/test/chaos/backend"
 	"github.com/podesta-dev/podesta/test/chaos/signals"
 	"github.com/podesta-dev/podesta/test/register"
@@ -54,25 +53,11 @@ func (b *Backend) Follow(ctx context.Context, take func(register.Entry)) error {
 	return follow(ctx, b.nodes.control, nodeDir+"/register/register.jsonl", take)
 }
 
-// Kill has the pod's node kill containers.
-func (b *Backend) Kill(
-	ctx context.Context, pod *corev1.Pod, containers ...string,
-) (history.Signal, error) {
-	return b.signal(ctx, pod, 0, "kill", containers)
-}
-
-// Pause has the pod's node stop and continue containers.
-func (b *Backend) Pause(
+// Strike has the pod's node kill or pause containers.
+func (b *Backend) Strike(
 	ctx context.Context, pod *corev1.Pod, length time.Duration, containers ...string,
 ) (history.Signal, error) {
-	return b.signal(ctx, pod, length, "pause", containers)
-}
-
-// signal has the pod's node do something to containers, which takes as long as this.
-func (b *Backend) signal(
-	ctx context.Context, pod *corev1.Pod, length time.Duration, what string, containers []string,
-) (history.Signal, error) {
-	args, ids := []string{what}, backend.Containers(pod)
+	args, ids := []string{"strike"}, backend.Containers(pod)
 	for _, c := range containers {
 		args = append(args, ids[c])
 	}
@@ -128,54 +113,37 @@ func freeze(
 	return s, err
 }
 
-// KillProgram kills a program of the control plane, or the managers in all nodes.
-func (b *Backend) KillProgram(ctx context.Context, p backend.Program) (register.Instant, error) {
-	if p != backend.Managers {
-		return b.signalControl(ctx, p, 0, "kill")
-	}
-	managers, err := b.managers(ctx)
-	if err != nil {
-		return register.Now(), err
-	}
-	at, err := b.signalManagers(ctx, managers, 0, "kill")
-	if err != nil {
-		return at, err
-	}
-	return at, b.awaitManagers(ctx, managers)
-}
-
-// PauseProgram stops a program for a while.
-func (b *Backend) PauseProgram(
+// StrikeProgram kills or pauses a program of the control plane, the managers in all nodes, or the
+// one that leads.
+func (b *Backend) StrikeProgram(
 	ctx context.Context, p backend.Program, length time.Duration,
 ) (register.Instant, error) {
-	if p != backend.Leader {
-		return b.signalControl(ctx, p, length, "pause")
+	if p != backend.Managers && p != backend.Leader {
+		return b.strikeControl(ctx, p, length)
 	}
-	managers, err := b.managers(ctx)
+	managers, err := backend.ManagerPods(ctx, b.cluster)
+	if err == nil && p == backend.Leader {
+		managers, err = backend.LeaderPod(managers)
+	}
 	if err != nil {
 		return register.Now(), err
 	}
-	for _, m := range managers {
-		if m.Labels[v1.LeaderLabel] != "" {
-			return b.signalManagers(ctx, []corev1.Pod{m}, length, "pause")
-		}
+	at, err := b.strikeManagers(ctx, managers, length)
+	if err == nil && length == 0 {
+		err = b.awaitManagers(ctx, managers)
 	}
-	return register.Now(), fmt.Errorf("no manager has the label of the leader: %w",
-		backend.ErrMissed)
+	return at, err
 }
 
-// signalManagers returns when the first of them was hit.
-func (b *Backend) signalManagers(
-	ctx context.Context, managers []corev1.Pod, length time.Duration, what string,
+// strikeManagers returns when the first of them was hit.
+func (b *Backend) strikeManagers(
+	ctx context.Context, managers []corev1.Pod, length time.Duration,
 ) (first register.Instant, err error) {
-	if len(managers) == 0 {
-		return register.Now(), fmt.Errorf("there is no manager: %w", backend.ErrMissed)
-	}
 	at := make(chan register.Instant, len(managers))
 	err = backend.Each(managers, func(p corev1.Pod) error {
-		s, err := b.signal(ctx, &p, length, what, []string{backend.ManagerContainer})
+		s, err := b.Strike(ctx, &p, length, backend.ManagerContainer)
 		at <- s.At
-		if what == "kill" && errors.Is(err, backend.ErrMissed) {
+		if length == 0 && errors.Is(err, backend.ErrMissed) {
 			return nil // one that has just ended by itself does not run either
 		}
 		return err
@@ -186,9 +154,9 @@ func (b *Backend) signalManagers(
 	return first, err
 }
 
-// signalControl signals a container of the control plane.
-func (b *Backend) signalControl(
-	ctx context.Context, p backend.Program, length time.Duration, what string,
+// strikeControl kills or pauses a container of the control plane.
+func (b *Backend) strikeControl(
+	ctx context.Context, p backend.Program, length time.Duration,
 ) (register.Instant, error) {
 	said, err := docker(ctx, "exec", b.nodes.control, "crictl", "ps", "--quiet", "--state=Running",
 		"--name=^"+string(p)+"$")
@@ -199,7 +167,7 @@ func (b *Backend) signalControl(
 	if len(containers) == 0 {
 		return register.Now(), fmt.Errorf("%s does not run: %w", p, backend.ErrMissed)
 	}
-	s, err := inNode(ctx, b.nodes.control, length, append([]string{what}, containers...)...)
+	s, err := inNode(ctx, b.nodes.control, length, append([]string{"strike"}, containers...)...)
 	return s.At, err
 }
 

@@ -19,22 +19,9 @@ import (
 // patience is how long a program around the pods may be away before its fault comes.
 const patience = 90 * time.Second
 
-// KillProgram kills a program around the pods, and returns when another process is it.
-func (b *Backend) KillProgram(ctx context.Context, p backend.Program) (register.Instant, error) {
-	pid, err := b.process(ctx, p, 0)
-	if err != nil {
-		return register.Now(), err
-	}
-	s, err := signals.Kill([]int{pid})
-	if err != nil {
-		return s.At, err
-	}
-	_, err = b.process(ctx, p, pid)
-	return s.At, err
-}
-
-// PauseProgram stops a program around the pods for a while.
-func (b *Backend) PauseProgram(
+// StrikeProgram kills or pauses a program around the pods. It returns when another process is the
+// one that was killed.
+func (b *Backend) StrikeProgram(
 	ctx context.Context, p backend.Program, length time.Duration,
 ) (register.Instant, error) {
 	if p == backend.Leader { // there is one manager
@@ -44,7 +31,10 @@ func (b *Backend) PauseProgram(
 	if err != nil {
 		return register.Now(), err
 	}
-	s, err := signals.Pause(ctx, []int{pid}, length)
+	s, err := signals.Strike(ctx, []int{pid}, length)
+	if err == nil && length == 0 {
+		_, err = b.process(ctx, p, pid)
+	}
 	return s.At, err
 }
 

@@ -34,7 +34,7 @@ func TestOnlyLiveDescendantsAreHit(t *testing.T) {
 	if !descends(me, pid) || !descends(os.Getppid(), pid) || descends(me, me) || descends(pid, pid) || descends(1<<30, pid) {
 		t.Error("the sleeper is a child of this process, and so of its parent, and of no other; this process is not its own child")
 	}
-	if _, err := signals.Kill([]int{pid}); err != nil {
+	if _, err := signals.Strike(t.Context(), []int{pid}, 0); err != nil {
 		t.Fatal(err)
 	}
 	_ = c.Wait()
@@ -90,13 +90,13 @@ func TestAStrikeThatHitsNothing(t *testing.T) {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: name,
 			ContainerID: fmt.Sprintf("process://%d", c.Process.Pid), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}})
 	}
-	if s, err := b.Kill(t.Context(), pod, "agent"); !errors.Is(err, backend.ErrMissed) {
+	if s, err := b.Strike(t.Context(), pod, 0, "agent"); !errors.Is(err, backend.ErrMissed) {
 		t.Errorf("kill: %+v, %v", s, err)
 	}
-	if s, err := b.Pause(t.Context(), pod, time.Hour, "agent"); !errors.Is(err, backend.ErrMissed) {
+	if s, err := b.Strike(t.Context(), pod, time.Hour, "agent"); !errors.Is(err, backend.ErrMissed) {
 		t.Errorf("pause: %+v, %v", s, err)
 	}
-	if s, err := b.Kill(t.Context(), pod, "agent", backend.AppContainer); err != nil || s.PID != living.Process.Pid {
+	if s, err := b.Strike(t.Context(), pod, 0, "agent", backend.AppContainer); err != nil || s.PID != living.Process.Pid {
 		t.Errorf("one of two: %+v, %v", s, err)
 	}
 	if err := living.Wait(); err == nil {

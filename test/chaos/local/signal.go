@@ -20,28 +20,15 @@ import (
 	"github.com/podesta-dev/podesta/test/register/history"
 )
 
-// Kill kills the processes that containers are.
-func (b *Backend) Kill(
-	_ context.Context, pod *corev1.Pod, containers ...string,
-) (history.Signal, error) {
-	pids, app, err := b.processes(pod, containers)
-	if err != nil {
-		return history.Signal{At: register.Now()}, err
-	}
-	s, err := signals.Kill(pids)
-	s.PID = app
-	return s, err
-}
-
-// Pause stops the processes that containers are, and continues them.
-func (b *Backend) Pause(
+// Strike kills or pauses the processes that containers are.
+func (b *Backend) Strike(
 	ctx context.Context, pod *corev1.Pod, length time.Duration, containers ...string,
 ) (history.Signal, error) {
 	pids, app, err := b.processes(pod, containers)
 	if err != nil {
 		return history.Signal{At: register.Now()}, err
 	}
-	s, err := signals.Pause(ctx, pids, length)
+	s, err := signals.Strike(ctx, pids, length)
 	s.PID = app
 	return s, err
 }

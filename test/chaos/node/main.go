@@ -3,8 +3,8 @@
 // exec` takes a tenth of a second, more on a busy machine. On the local cluster it only hogs.
 //
 //	node clock                          what the clock says
-//	node kill ID…                       SIGKILL to all processes of these containers
-//	node pause --for 2s ID…             SIGSTOP, and SIGCONT after a while
+//	node strike ID…                     SIGKILL to all processes of these containers
+//	node strike --for 2s ID…            SIGSTOP, and SIGCONT after a while
 //	node cut --for 2s --table T RULES   drop and count what nftables rules say, and mend it after a
 //	                                    while
 //	node hog --for 3s                   keep all cores busy
@@ -58,27 +58,15 @@ func newCommand(out io.Writer) *cobra.Command {
 			return say(history.Signal{At: register.Now()})
 		},
 	}
-	kill := &cobra.Command{
-		Use:  "kill ID...",
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, containers []string) error {
-			pids, err := processes(containers)
-			if err != nil {
-				return err
-			}
-			s, err := signals.Kill(pids)
-			return errors.Join(err, say(s))
-		},
-	}
-	pause := &cobra.Command{
-		Use:  "pause ID...",
+	strike := &cobra.Command{
+		Use:  "strike ID...",
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, containers []string) error {
 			pids, err := processes(containers)
 			if err != nil {
 				return err
 			}
-			s, err := signals.Pause(cmd.Context(), pids, length)
+			s, err := signals.Strike(cmd.Context(), pids, length)
 			return errors.Join(err, say(s))
 		},
 	}
@@ -109,10 +97,10 @@ func newCommand(out io.Writer) *cobra.Command {
 			return keepFiles(dirs[:len(dirs)-1], dirs[len(dirs)-1])
 		},
 	}
-	for _, c := range []*cobra.Command{pause, cut, hog} {
-		c.Flags().DurationVar(&length, "for", time.Second, "how long")
+	for _, c := range []*cobra.Command{strike, cut, hog} {
+		c.Flags().DurationVar(&length, "for", 0, "how long")
 	}
-	root.AddCommand(clock, kill, pause, cut, hog, keep)
+	root.AddCommand(clock, strike, cut, hog, keep)
 	return root
 }
 

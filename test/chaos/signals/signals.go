@@ -24,15 +24,14 @@ type Done struct {
 // Missed is how that program ends if a container has no process any more.
 const Missed = 3
 
-// Kill sends SIGKILL to processes. A process that has ended already is no error.
-func Kill(pids []int) (history.Signal, error) {
-	s := history.Signal{Kill: true, At: register.Now()}
-	return s, send(pids, syscall.SIGKILL)
-}
-
-// Pause stops processes, and continues them after the length, or as soon as ctx ends. The pause
-// begins when they all stand still.
-func Pause(ctx context.Context, pids []int, length time.Duration) (history.Signal, error) {
+// Strike sends SIGKILL to processes if the length is 0. Else it stops them, and continues them
+// after the length, or as soon as ctx ends; the pause begins when they all stand still. A process
+// that has ended already is no error.
+func Strike(ctx context.Context, pids []int, length time.Duration) (history.Signal, error) {
+	if length == 0 {
+		s := history.Signal{Kill: true, At: register.Now()}
+		return s, send(pids, syscall.SIGKILL)
+	}
 	stopped := send(pids, syscall.SIGSTOP)
 	for _, pid := range pids {
 		_ = AwaitStopped(ctx, pid) // if it has ended, it does nothing; if ctx has, the pause is over

@@ -29,12 +29,12 @@ func TestSignalsAreNoted(t *testing.T) {
 	c := sleeper(t)
 	pids := []int{c.Process.Pid}
 	before := register.Now()
-	pause, err := Pause(t.Context(), pids, 20*time.Millisecond)
+	pause, err := Strike(t.Context(), pids, 20*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
 	after := register.Now()
-	kill, err := Kill(pids)
+	kill, err := Strike(t.Context(), pids, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestSignalsAreNoted(t *testing.T) {
 	if !kill.Kill || kill.At < after || kill.At > killed {
 		t.Errorf("the kill: %+v, between %d and %d", kill, after, killed)
 	}
-	if _, err := Kill(pids); err != nil {
+	if _, err := Strike(t.Context(), pids, 0); err != nil {
 		t.Errorf("a process that has ended: %v", err)
 	}
 }
@@ -65,7 +65,7 @@ func TestAPauseEndsWithItsContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Pause(ctx, []int{c.Process.Pid}, time.Hour); err != nil {
+	if _, err := Strike(ctx, []int{c.Process.Pid}, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	if err := in.Close(); err != nil {
