@@ -64,7 +64,7 @@ func (r *runner) cut(
 	if drops = withAddresses(drops); len(drops) == 0 {
 		return register.Now(), fmt.Errorf("no pod has an address: %w", backend.ErrMissed)
 	}
-	at, dropped, err := r.backend.Cut(ctx, drops, length)
+	at, dropped, err := r.full.Cut(ctx, drops, length)
 	if err == nil {
 		r.mu.Lock()
 		defer r.mu.Unlock()

@@ -35,8 +35,8 @@ type faultKind struct {
 	least, most time.Duration
 	// alone: nothing else is done to the groups in its round.
 	alone bool
-	// needs is what the backend must be capable of; empty is nothing.
-	needs backend.Capability
+	// full: it needs a full cluster.
+	full bool
 }
 
 // The faults, by the names that the table shows.
@@ -102,12 +102,12 @@ func faultKinds() []faultKind {
 	}
 	cut := func(name string, weight int) faultKind {
 		k := of(aPod, name, report.Cut, weight)
-		k.needs, k.alone = backend.Links, name == cutHalves || name == cutBridge
+		k.full, k.alone = true, name == cutHalves || name == cutBridge
 		return lasts(longestLease/2, 5*longestLease, k)
 	}
 	node := func(name string, class report.Class, weight int) faultKind {
 		k := of(aNode, name, class, weight)
-		k.alone, k.needs = true, backend.Nodes
+		k.alone, k.full = true, true
 		return k
 	}
 	world := func(name string, class report.Class, weight int) faultKind {
@@ -118,8 +118,8 @@ func faultKinds() []faultKind {
 		k.alone = class == report.Leave
 		return k
 	}
-	linked := func(k faultKind) faultKind {
-		k.needs = backend.Links
+	full := func(k faultKind) faultKind {
+		k.full = true
 		return k
 	}
 	const second = time.Second
@@ -138,19 +138,19 @@ func faultKinds() []faultKind {
 		world(killEtcd, report.Outage, 1),
 		world(killManagers, report.Outage, 2),
 		lasts(second, 10*second, world(pauseManager, report.Outage, 1)),
-		lasts(5*second, 20*second, linked(world(cutLeader, report.Outage, 1))),
+		lasts(5*second, 20*second, full(world(cutLeader, report.Outage, 1))),
 		{name: setStatusBack, class: report.Outage, scope: theWorld, weight: 1, alone: true},
 		world(renewAuthority, report.Renewal, 1),
 		group(editPriority, report.Edit, 2),
-		lasts(2*second, 10*second, linked(group(editForSome, report.Edit, 2))),
+		lasts(2*second, 10*second, full(group(editForSome, report.Edit, 2))),
 		group(scaleDown, report.Leave, 1), group(rollingRestart, report.Leave, 1),
 	}
 }
 
-// within returns the faults that a backend is capable of, and those that it is not.
-func within(kinds []faultKind, can func(backend.Capability) bool) (able, leftOut []faultKind) {
+// within returns the faults that a cluster is capable of, and those that it is not.
+func within(kinds []faultKind, full bool) (able, leftOut []faultKind) {
 	for _, k := range kinds {
-		if k.needs == "" || can(k.needs) {
+		if full || !k.full {
 			able = append(able, k)
 		} else {
 			leftOut = append(leftOut, k)

@@ -57,7 +57,7 @@ const inOrder = 7
 // of two with a witness. Those of seven get their pods in order and do not preempt; the local
 // cluster has none of them. The pods of
 // others are made at once.
-func (o options) groupsOf(algorithm v1.Algorithm, previous, services bool) []*group {
+func (o options) groupsOf(algorithm v1.Algorithm, previous bool) []*group {
 	var groups []*group
 	add := func(safety v1.Safety, size int) *group {
 		g := &group{
@@ -68,7 +68,7 @@ func (o options) groupsOf(algorithm v1.Algorithm, previous, services bool) []*gr
 			size:      size,
 			now:       size,
 			first:     -1,
-			service:   services,
+			service:   o.backend == onKind,
 			never:     size == inOrder && safety == v1.Guarded,
 			previous:  previous && size == inOrder,
 		}

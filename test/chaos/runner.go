@@ -30,7 +30,8 @@ type runner struct {
 	backend.Cluster
 
 	backend backend.Backend
-	kinds   []faultKind // of faults, that are drawn
+	full    backend.Full // the same; nil if the cluster is not full
+	kinds   []faultKind  // of faults, that are drawn
 	random  *rand.Rand
 	begun   register.Instant
 	scene   *scene
@@ -51,7 +52,8 @@ func newRunner(o options, b backend.Backend, t *table) (*runner, error) {
 	if _, err := named(all, o.faults); err != nil {
 		return nil, err
 	}
-	able, leftOut := within(all, b.Can)
+	full, isFull := b.(backend.Full)
+	able, leftOut := within(all, isFull)
 	drawn, err := named(able, o.faults)
 	if err != nil {
 		return nil, fmt.Errorf("--backend %s: %w", o.backend, err)
@@ -59,6 +61,7 @@ func newRunner(o options, b backend.Backend, t *table) (*runner, error) {
 	r := &runner{
 		options: o,
 		backend: b,
+		full:    full,
 		kinds:   drawn,
 		random:  rand.New(rand.NewPCG(o.seed, 0)),
 		begun:   register.Now(),
@@ -77,10 +80,9 @@ func newRunner(o options, b backend.Backend, t *table) (*runner, error) {
 			Problems:                 []string{},
 		},
 	}
-	for _, c := range []backend.Capability{backend.Services, backend.Workloads} {
-		if !b.Can(c) {
-			r.report.LeftOut = append(r.report.LeftOut, string(c))
-		}
+	if !isFull {
+		r.report.LeftOut = append(r.report.LeftOut, "a Service that leads to the coordinator",
+			"controllers of all kinds of workloads")
 	}
 	return r, nil
 }
@@ -101,7 +103,7 @@ func (r *runner) run(ctx context.Context) (err error) {
 	defer stop(nil)
 	var followers sync.WaitGroup
 	followers.Go(func() { stop(r.backend.Follow(following, r.scene.wrote)) })
-	if r.backend.Can(backend.Workloads) {
+	if r.full != nil {
 		if err := r.mixWorkloads(following); err != nil {
 			r.problem("workloads: " + err.Error())
 		}
@@ -132,7 +134,7 @@ func (r *runner) phases(ctx context.Context) {
 func (r *runner) phase(
 	ctx context.Context, algorithm v1.Algorithm, share time.Duration, previous bool,
 ) (err error) {
-	groups := r.groupsOf(algorithm, previous, r.backend.Can(backend.Services))
+	groups := r.groupsOf(algorithm, previous)
 	namespace := groups[0].namespace
 	begun := register.Now()
 	defer r.watching(ctx, namespace)()

@@ -61,12 +61,8 @@ func (r *runner) strikeNode(
 		return register.Now(), r.drain(ctx, node)
 	}
 	pods := r.scene.podsOn(node)
-	strike := r.backend.PauseNode
-	if f.name == killNode {
-		strike = r.backend.KillNode
-	}
 	at = register.Now()
-	s, err := strike(ctx, node, f.length)
+	s, err := r.full.StrikeNode(ctx, node, f.name == killNode, f.length)
 	for _, p := range pods {
 		if s.UID = string(p.UID); err == nil {
 			r.note(s)

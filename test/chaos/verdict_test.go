@@ -183,7 +183,7 @@ func TestNoRound(t *testing.T) {
 func TestWitness(t *testing.T) {
 	o := options{backend: onLocal}
 	var names []string
-	for _, g := range o.groupsOf(v1.Bully, false, false) {
+	for _, g := range o.groupsOf(v1.Bully, false) {
 		names = append(names, g.name)
 		for _, set := range g.sets(backend.Cluster{}) {
 			pod := &corev1.Pod{ObjectMeta: set.Template.ObjectMeta}

@@ -35,7 +35,7 @@ func (r *runner) mixWorkloads(ctx context.Context) error {
 			size:      6,
 			now:       6,
 			never:     true,
-			service:   r.backend.Can(backend.Services),
+			service:   true,
 		}
 	}
 	podsFirst, groupFirst := mixed("pods-first"), mixed("group-first")

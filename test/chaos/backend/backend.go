@@ -2,7 +2,7 @@
 // collect what it left. Package kind has it for kind clusters, package local for the local cluster.
 //
 // A backend decides nothing. What to hurt, and what a group has to do afterwards, the run decides
-// for all backends alike. What a backend cannot do it says (Can), and the run leaves it out.
+// for all backends alike. What only a full cluster can do the run leaves out on others.
 package backend
 
 import (
@@ -37,17 +37,6 @@ const (
 const (
 	Settling = 4 * time.Minute
 	Starting = 3 * time.Minute
-)
-
-// Capability is what a backend may lack.
-type Capability string
-
-// The capabilities.
-const (
-	Links     Capability = "links between pods that can be cut"
-	Nodes     Capability = "several nodes"
-	Services  Capability = "a Service that leads to the coordinator"
-	Workloads Capability = "controllers of all kinds of workloads"
 )
 
 // Program is what runs around the pods.
@@ -106,7 +95,6 @@ type Backend interface {
 	// Up brings the cluster up, or prepares one that is there. Down ends what Up began.
 	Up(ctx context.Context) (Cluster, error)
 	Down() error
-	Can(c Capability) bool
 	// Follow calls take with each entry of the register's log until ctx ends.
 	Follow(ctx context.Context, take func(register.Entry)) error
 
@@ -123,17 +111,23 @@ type Backend interface {
 	StrikeProgram(ctx context.Context, p Program, length time.Duration) (register.Instant, error)
 	// Starve keeps the CPUs of a node busy.
 	Starve(ctx context.Context, node string, length time.Duration) (register.Instant, error)
-	// Cut needs Links. It tells how many packets were dropped.
-	Cut(ctx context.Context, drops []Drop, length time.Duration) (at register.Instant, dropped int,
-		err error)
-	// KillNode and PauseNode need Nodes; a node that was killed starts again after the length.
-	KillNode(ctx context.Context, node string, length time.Duration) (history.Signal, error)
-	PauseNode(ctx context.Context, node string, length time.Duration) (history.Signal, error)
 
 	// Keep makes what agents have logged until now outlive their pods.
 	Keep(ctx context.Context) error
 	// Gather returns what the pods of a namespace have left.
 	Gather(ctx context.Context, namespace string) (Leavings, error)
+}
+
+// Full is a Backend of a full cluster: links between pods that can be cut, several nodes, Services
+// that lead somewhere, and controllers of all kinds of workloads.
+type Full interface {
+	Backend
+	// Cut tells how many packets were dropped.
+	Cut(ctx context.Context, drops []Drop, length time.Duration) (at register.Instant, dropped int,
+		err error)
+	// StrikeNode kills a node and starts it again after the length, or pauses it for so long.
+	StrikeNode(ctx context.Context, node string, kill bool, length time.Duration) (history.Signal,
+		error)
 }
 
 // ErrMissed is that a strike hit nothing: what it was for had just ended by itself, or by another

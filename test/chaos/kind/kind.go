@@ -39,11 +39,10 @@ type Backend struct {
 	cuts    atomic.Int64 // so far; their tables are named by it
 }
 
+var _ backend.Full = (*Backend)(nil)
+
 // New returns a backend for a cluster that runs already.
 func New(o Options) *Backend { return &Backend{Options: o} }
-
-// Can returns true: it can do everything.
-func (b *Backend) Can(backend.Capability) bool { return true }
 
 // Down leaves the cluster to the one who made it.
 func (b *Backend) Down() error { return nil }
@@ -81,30 +80,20 @@ func (b *Backend) Starve(
 	return s.At, err
 }
 
-// KillNode kills the container that the node is, and starts it again after the length.
-func (b *Backend) KillNode(
-	ctx context.Context, node string, length time.Duration,
-) (history.Signal, error) {
-	s, err := freeze(ctx, node, length, "kill", "start")
-	return history.Signal{Kill: true, At: s.At}, err
-}
-
-// PauseNode stops all processes of a node.
-func (b *Backend) PauseNode(
-	ctx context.Context, node string, length time.Duration,
-) (history.Signal, error) {
-	return freeze(ctx, node, length, "pause", "unpause")
-}
-
-// freeze notes the instant before Docker kills, and after it paused.
-func freeze(
-	ctx context.Context, node string, length time.Duration, stop, start string,
+// StrikeNode kills or pauses the container that a node is, and starts or continues it. It notes the
+// instant before Docker kills, and after it paused.
+func (b *Backend) StrikeNode(
+	ctx context.Context, node string, kill bool, length time.Duration,
 ) (s history.Signal, err error) {
-	s.At = register.Now()
+	stop, start := "pause", "unpause"
+	if kill {
+		stop, start = "kill", "start"
+	}
+	s.Kill, s.At = kill, register.Now()
 	if _, err = docker(ctx, stop, node); err != nil {
 		return s, err
 	}
-	if stop == "pause" {
+	if !kill {
 		s.At = register.Now()
 	}
 	signals.Wait(ctx, length)

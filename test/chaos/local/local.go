@@ -52,9 +52,6 @@ type Backend struct {
 // New returns a backend; Up starts its cluster.
 func New(o Options) *Backend { return &Backend{Options: o} }
 
-// Can returns false: everything that needs a capability is left out.
-func (b *Backend) Can(backend.Capability) bool { return false }
-
 // Up starts the register and the cluster.
 func (b *Backend) Up(ctx context.Context) (backend.Cluster, error) {
 	c := &b.cluster

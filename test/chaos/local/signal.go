@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -67,25 +66,6 @@ func (b *Backend) Starve(
 	var s history.Signal
 	err = json.Unmarshal(out, &s)
 	return s.At, err
-}
-
-var errLacks = errors.New("the local cluster cannot do that")
-
-// Cut is none of what the local cluster can do.
-func (b *Backend) Cut(
-	context.Context, []backend.Drop, time.Duration,
-) (at register.Instant, dropped int, err error) {
-	return 0, 0, errLacks
-}
-
-// KillNode is none of what the local cluster can do.
-func (b *Backend) KillNode(context.Context, string, time.Duration) (history.Signal, error) {
-	return history.Signal{}, errLacks
-}
-
-// PauseNode is none of what the local cluster can do.
-func (b *Backend) PauseNode(context.Context, string, time.Duration) (history.Signal, error) {
-	return history.Signal{}, errLacks
 }
 
 // descends reports whether a process lives and is a child of that ancestor, or a child's child: no
