@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -85,7 +86,6 @@ func (b *Backend) Up(ctx context.Context) (backend.Cluster, error) {
 		ctx:    running,
 		stage:  c.Stage,
 		wanted: map[string]backend.Set{},
-		ever:   map[string]bool{},
 	}
 	b.ending = append(b.ending, func() error { cancel(); b.sets.running.Wait(); return nil })
 	c.Kubernetes, err = c.Version()
@@ -155,19 +155,11 @@ func (b *Backend) Gather(_ context.Context, namespace string) (l backend.Leaving
 	if l.Traces, err = filepath.Glob(filepath.Join(b.cluster.Traces, "*.jsonl")); err != nil {
 		return l, err
 	}
-	b.sets.mu.Lock()
-	defer b.sets.mu.Unlock()
-	for name := range b.sets.ever {
-		of, pod, _ := strings.Cut(name, "/")
-		if of != namespace {
-			continue
-		}
-		log := filepath.Join(b.Dir, "logs", namespace+"_"+pod, "podesta-agent.log")
-		for _, file := range []string{log + ".1", log} {
-			if _, err := os.Stat(file); err == nil {
-				l.AgentLogs[pod] = append(l.AgentLogs[pod], file)
-			}
-		}
+	of := filepath.Join(b.Dir, "logs", namespace+"_")
+	logs, err := filepath.Glob(of + "*/podesta-agent.log*")
+	for _, file := range slices.Backward(logs) { // the one that was set aside is the earlier one
+		pod := strings.TrimPrefix(filepath.Dir(file), of)
+		l.AgentLogs[pod] = append(l.AgentLogs[pod], file)
 	}
-	return l, nil
+	return l, err
 }

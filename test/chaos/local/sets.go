@@ -26,7 +26,6 @@ type sets struct {
 
 	mu     sync.Mutex
 	wanted map[string]backend.Set // by name
-	ever   map[string]bool        // pods, by namespace/name
 
 	stepping sync.Mutex // held while pods are looked at and changed
 }
@@ -36,9 +35,6 @@ func (b *Backend) Apply(_ context.Context, s backend.Set) error {
 	b.sets.mu.Lock()
 	_, known := b.sets.wanted[s.Name]
 	b.sets.wanted[s.Name] = s
-	for i := range s.Size {
-		b.sets.ever[s.Namespace+"/"+podName(s, i)] = true
-	}
 	b.sets.mu.Unlock()
 	if !known {
 		b.sets.running.Go(func() { b.sets.run(s.Namespace, s.Name) })
