@@ -79,5 +79,5 @@ func (g *group) awaitLabel(ctx context.Context, want string) error {
 // deletePod deletes a pod as kubectl does, and returns when it is gone.
 func (g *group) deletePod(ctx context.Context, name string) error {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: g.Namespace, Name: name}}
-	return g.DeleteAndAwait(ctx, pod, &corev1.PodList{})
+	return g.DeleteAndAwait(ctx, pod)
 }

@@ -10,12 +10,14 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -154,31 +156,21 @@ func (s *Stage) Edit(ctx context.Context, change func(*v1.ElectionGroupSpec)) er
 	}
 }
 
-// DeleteAndAwait deletes an object, one of all, and returns when it is gone.
-func (s *Stage) DeleteAndAwait(
-	ctx context.Context, object client.Object, all client.ObjectList,
-) error {
+// DeleteAndAwait deletes an object, and returns when it is gone.
+func (s *Stage) DeleteAndAwait(ctx context.Context, object client.Object) error {
 	if err := s.Delete(ctx, object); err != nil {
 		return err
 	}
-	for ctx.Err() == nil {
-		changes, err := s.Watch(ctx, all, client.InNamespace(object.GetNamespace()),
-			client.MatchingFields{"metadata.name": object.GetName()})
-		if err != nil {
-			return err
-		}
-		err = s.Get(ctx, client.ObjectKeyFromObject(object), object)
-		for ; err == nil; err = s.Get(ctx, client.ObjectKeyFromObject(object), object) {
-			if _, more := <-changes.ResultChan(); !more {
-				break
-			}
-		}
-		changes.Stop()
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
+	err := wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true,
+		func(ctx context.Context) (gone bool, err error) {
+			err = s.Get(ctx, client.ObjectKeyFromObject(object), object)
+			return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+		})
+	if err != nil {
+		return fmt.Errorf("await the end of %s: %w", object.GetName(),
+			errors.Join(err, context.Cause(ctx)))
 	}
-	return fmt.Errorf("await the end of %s: %w", object.GetName(), context.Cause(ctx))
+	return nil
 }
 
 // Await returns the group once accept holds for it: now, or after a change. The error shows the

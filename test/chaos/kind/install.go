@@ -142,7 +142,7 @@ func (b *Backend) forget(ctx context.Context) error {
 func (b *Backend) deleteNamespace(ctx context.Context, name string) error {
 	ctx, cancel := backend.Within(ctx, backend.Settling, "not gone")
 	defer cancel()
-	return b.cluster.DeleteAndAwait(ctx, backend.Namespace(name), &corev1.NamespaceList{})
+	return b.cluster.DeleteAndAwait(ctx, backend.Namespace(name))
 }
 
 // hostDir is a directory of the node: traces outlive their pods there.
