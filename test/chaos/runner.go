@@ -221,7 +221,7 @@ func (r *runner) watching(ctx context.Context, namespace string) (stop func()) {
 	r.scene.clear()
 	ctx, cancel := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
-	watchers.Go(func() { r.scene.watch(ctx, r.WithWatch, namespace) })
+	watchers.Go(func() { r.scene.watch(ctx, r.Stage, namespace) })
 	return func() {
 		cancel()
 		watchers.Wait()

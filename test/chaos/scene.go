@@ -12,7 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,6 +20,7 @@ import (
 	"github.com/podesta-dev/podesta/test/chaos/signals"
 	"github.com/podesta-dev/podesta/test/chaos/timeline"
 	"github.com/podesta-dev/podesta/test/register"
+	"github.com/podesta-dev/podesta/test/stage"
 )
 
 // again is how soon a watch that ended, or could not begin, is tried again.
@@ -96,66 +97,56 @@ func (s *scene) await(ctx context.Context, accept func() (missing string)) error
 }
 
 // watch keeps the scene up to date until ctx ends.
-func (s *scene) watch(ctx context.Context, c client.WithWatch, namespace string) {
+func (s *scene) watch(ctx context.Context, c *stage.Stage, namespace string) {
 	var all sync.WaitGroup
-	all.Go(func() { s.watchKind(ctx, c, namespace, &corev1.PodList{}) })
-	all.Go(func() { s.watchKind(ctx, c, namespace, &v1.ElectionGroupList{}) })
-	all.Go(func() { s.watchKind(ctx, c, namespace, &discoveryv1.EndpointSliceList{}) })
+	for _, list := range []client.ObjectList{&corev1.PodList{}, &v1.ElectionGroupList{},
+		&discoveryv1.EndpointSliceList{}} {
+		all.Go(func() { s.watchKind(ctx, c, namespace, list) })
+	}
 	all.Wait()
 }
 
 func (s *scene) watchKind(
-	ctx context.Context, c client.WithWatch, namespace string, list client.ObjectList,
+	ctx context.Context, c *stage.Stage, namespace string, list client.ObjectList,
 ) {
 	for ctx.Err() == nil {
-		if err := c.List(ctx, list, client.InNamespace(namespace)); err == nil {
-			s.replace(list)
-			if events, err := c.Watch(ctx, list, client.InNamespace(namespace), from(list)); err == nil {
-				for e := range events.ResultChan() {
-					s.take(e)
-				}
-				events.Stop()
-				continue
-			}
+		events, err := c.ListAndWatch(ctx, list, client.InNamespace(namespace))
+		if err != nil {
+			signals.Wait(ctx, again)
+			continue
 		}
-		signals.Wait(ctx, again)
+		s.replace(list)
+		for e := range events.ResultChan() {
+			s.mu.Lock()
+			s.take(e.Object, e.Type == watch.Deleted)
+			s.wake()
+			s.mu.Unlock()
+		}
+		events.Stop()
 	}
-}
-
-// from has a watch go on after a list.
-func from(list client.ObjectList) client.ListOption {
-	return &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}}
 }
 
 // replace takes a whole list: what is not in it has gone.
 func (s *scene) replace(list client.ObjectList) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch list := list.(type) {
+	switch list.(type) {
 	case *corev1.PodList:
 		s.pods = map[string]*corev1.Pod{}
-		for i := range list.Items {
-			s.pods[list.Items[i].Name] = list.Items[i].DeepCopy()
-		}
 	case *v1.ElectionGroupList:
 		s.groups = map[string]*v1.ElectionGroup{}
-		for i := range list.Items {
-			s.group(list.Items[i].DeepCopy())
-		}
 	case *discoveryv1.EndpointSliceList:
 		s.led = map[string][]string{}
-		for i := range list.Items {
-			s.leads(list.Items[i].DeepCopy(), false)
-		}
+	}
+	for _, object := range stage.Objects(list) {
+		s.take(object, false)
 	}
 	s.wake()
 }
 
-func (s *scene) take(e watch.Event) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	gone := e.Type == watch.Deleted
-	switch object := e.Object.(type) {
+// take takes an object as it is now, or was when it went.
+func (s *scene) take(object runtime.Object, gone bool) {
+	switch object := object.(type) {
 	case *corev1.Pod:
 		if s.pods[object.Name] = object; gone {
 			delete(s.pods, object.Name)
@@ -166,10 +157,7 @@ func (s *scene) take(e watch.Event) {
 		}
 	case *discoveryv1.EndpointSlice:
 		s.leads(object, gone)
-	default:
-		return
 	}
-	s.wake()
 }
 
 // group takes a group, and notes whom its status names since when.

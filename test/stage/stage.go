@@ -200,11 +200,11 @@ func (s *Stage) Until(
 	of ...client.ListOption,
 ) error {
 	for ctx.Err() == nil {
-		now, changes, err := s.listAndWatch(ctx, list, of...)
+		changes, err := s.ListAndWatch(ctx, list, of...)
 		if err != nil {
 			return fmt.Errorf("await %s: %w", what, err)
 		}
-		if slices.ContainsFunc(now, accept) {
+		if slices.ContainsFunc(Objects(list), accept) {
 			changes.Stop()
 			return nil
 		}
@@ -218,21 +218,22 @@ func (s *Stage) Until(
 	return fmt.Errorf("await %s: %w", what, context.Cause(ctx))
 }
 
-// listAndWatch returns the objects that there are, and a watch of what comes after.
-func (s *Stage) listAndWatch(
-	ctx context.Context, list client.ObjectList, of ...client.ListOption,
-) (now []runtime.Object, changes watch.Interface, err error) {
-	if err := s.List(ctx, list, of...); err != nil {
-		return nil, nil, err
-	}
-	err = meta.EachListItem(list, func(object runtime.Object) error {
-		now = append(now, object.DeepCopyObject()) // the next list is read into the same memory
+// Objects are copies of a list's objects: the next list may be read into the same memory.
+func Objects(list client.ObjectList) (all []runtime.Object) {
+	_ = meta.EachListItem(list, func(object runtime.Object) error {
+		all = append(all, object.DeepCopyObject())
 		return nil
-	})
-	if err != nil {
-		return nil, nil, err
+	}) // no list of a kind of objects fails
+	return all
+}
+
+// ListAndWatch lists the objects that there are, and returns a watch of what comes after.
+func (s *Stage) ListAndWatch(
+	ctx context.Context, list client.ObjectList, of ...client.ListOption,
+) (watch.Interface, error) {
+	if err := s.List(ctx, list, of...); err != nil {
+		return nil, err
 	}
 	after := &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}}
-	changes, err = s.Watch(ctx, list, append(slices.Clone(of), after)...)
-	return now, changes, err
+	return s.Watch(ctx, list, append(slices.Clone(of), after)...)
 }
