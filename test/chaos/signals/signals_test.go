@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podesta-dev/podesta/test/bubble"
 	"github.com/podesta-dev/podesta/test/register"
 )
 
@@ -104,14 +103,4 @@ func TestAwaitStopped(t *testing.T) {
 	if err := AwaitStopped(t.Context(), c.Process.Pid); !errors.Is(err, errEnded) {
 		t.Errorf("it is gone: %v", err)
 	}
-}
-
-func TestWait(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		begun := time.Now()
-		Wait(t.Context(), time.Minute)
-		if took := time.Since(begun); took != time.Minute {
-			t.Errorf("took %v", took)
-		}
-	})
 }

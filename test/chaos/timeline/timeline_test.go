@@ -101,14 +101,6 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-func TestNote(t *testing.T) {
-	a, b := Holder{Process: "a"}, Holder{Process: "b"}
-	steps := Note(Note(Note(nil, 1, a), 2, a), 3, b)
-	if len(steps) != 2 || steps[0].At != 1 || steps[1].At != 3 {
-		t.Errorf("%v", steps)
-	}
-}
-
 // The status may name nobody, and somebody anew, but under no lower epoch than before. Classic groups
 // have none.
 func TestReversals(t *testing.T) {
