@@ -20,10 +20,6 @@ type Run struct {
 	Nodes      int    `json:"nodes"`             // control plane included
 	Cores      int    `json:"cores"`             // of the machine that all nodes run on
 
-	LeaseMilliseconds int64 `json:"leaseMilliseconds"` // the longest of the Guarded groups
-	// LeaseMinimumMilliseconds is the shortest; 0: there was one length.
-	LeaseMinimumMilliseconds int64 `json:"leaseMinimumMilliseconds,omitempty"`
-
 	// LeftOut are the faults and checks that the backend is not capable of.
 	LeftOut []string `json:"leftOut,omitempty"`
 	Rounds  int      `json:"rounds"`
