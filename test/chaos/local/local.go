@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -148,18 +147,16 @@ func (b *Backend) Follow(ctx context.Context, take func(register.Entry)) error {
 // Keep has nothing to do: the cluster keeps all logs.
 func (b *Backend) Keep(context.Context) error { return nil }
 
-// Gather finds the files where the cluster and the writers put them. An agent's log that grew too
-// large was set aside under another name.
+// Gather finds the files where the cluster and the writers put them.
 func (b *Backend) Gather(_ context.Context, namespace string) (l backend.Leavings, err error) {
 	l.Register, l.AgentLogs = b.registerLog(), map[string][]string{}
 	if l.Traces, err = filepath.Glob(filepath.Join(b.cluster.Traces, "*.jsonl")); err != nil {
 		return l, err
 	}
 	of := filepath.Join(b.Dir, "logs", namespace+"_")
-	logs, err := filepath.Glob(of + "*/podesta-agent.log*")
-	for _, file := range slices.Backward(logs) { // the one that was set aside is the earlier one
-		pod := strings.TrimPrefix(filepath.Dir(file), of)
-		l.AgentLogs[pod] = append(l.AgentLogs[pod], file)
+	logs, err := filepath.Glob(of + "*/podesta-agent.log")
+	for _, file := range logs {
+		l.AgentLogs[strings.TrimPrefix(filepath.Dir(file), of)] = []string{file}
 	}
 	return l, err
 }
