@@ -1,18 +1,17 @@
-// Package exposition reads the metrics of an agent or a manager, in Prometheus' text format.
+// Package exposition reads the metrics of an agent or a manager.
 package exposition
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 )
 
-// Get returns the samples of each family at a URL, added up over their labels.
+// Get returns counters and gauges at a URL, each family added up over its labels.
 func Get(ctx context.Context, url string) (map[string]float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -26,25 +25,16 @@ func Get(ctx context.Context, url string) (map[string]float64, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s: %s", url, response.Status)
 	}
-	return read(response.Body)
-}
-
-func read(text io.Reader) (map[string]float64, error) {
-	all := map[string]float64{}
-	lines := bufio.NewScanner(text)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		line := lines.Text()
-		end := strings.LastIndexByte(line, ' ') // there are spaces in labels: "TAKE OVER"
-		if end < 0 || strings.HasPrefix(line, "#") {
-			continue
-		}
-		value, err := strconv.ParseFloat(line[end+1:], 64)
-		if err != nil {
-			return nil, fmt.Errorf("metric %q: %w", line, err)
-		}
-		family, _, _ := strings.Cut(line[:end], "{")
-		all[family] += value
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(response.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", url, err)
 	}
-	return all, lines.Err()
+	all := map[string]float64{}
+	for name, family := range families {
+		for _, m := range family.GetMetric() {
+			all[name] += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		}
+	}
+	return all, nil
 }
