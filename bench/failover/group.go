@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/podesta-dev/podesta/hack/cluster/process"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/test/observer"
 )
@@ -69,7 +69,7 @@ type group struct {
 	plan
 	dir      string
 	names    []string
-	running  map[string]*exec.Cmd
+	running  map[string]*process.Process
 	observer *observer.Observer
 	apps     *apps
 	begun    time.Time // when the first process was started
@@ -78,7 +78,6 @@ type group struct {
 	mended time.Time // when the last fault was over
 }
 
-// errRestless says that a group did not come to rest.
 var errRestless = errors.New("given up: raise --patience, or give the machine less to do")
 
 // patiently bounds a step.
@@ -94,7 +93,7 @@ func newGroup(ctx context.Context, p plan) (*group, error) {
 	g := &group{
 		plan:     p,
 		dir:      dir,
-		running:  map[string]*exec.Cmd{},
+		running:  map[string]*process.Process{},
 		observer: observer.New(),
 		apps:     newApps(p.safety == roster.Guarded),
 	}
@@ -129,7 +128,7 @@ func (g *group) boot(ctx context.Context) error {
 	g.begun = time.Now()
 	for _, p := range r.Processes {
 		g.names = append(g.names, p.Name)
-		if err := g.start(ctx, p.Name); err != nil {
+		if err := g.start(p.Name); err != nil {
 			return err
 		}
 		g.apps.start(ctx, p.Name, g.app(p.Name))
@@ -142,24 +141,26 @@ func (g *group) path(name string) string { return filepath.Join(g.dir, name) }
 // app is the address of an agent's app API.
 func (g *group) app(name string) string { return g.host(name) + ":4040" }
 
-func (g *group) start(ctx context.Context, name string) error {
+func (g *group) start(name string) error {
 	host := g.host(name)
 	log, err := os.OpenFile(g.path(name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = log.Close() }() // the agent has its own descriptor
-	//nolint:gosec // the user names the program
-	c := exec.CommandContext(ctx, g.binary, "--roster", g.path("roster.json"), "--certificate",
-		g.path(name+".crt"), "--key", g.path(name+".key"), "--trust-file", g.path("ca.crt"),
-		"--state-dir", g.path("state-"+name), "--listen", host+":4041", "--app-address", g.app(name),
-		"--status-address", host+":4042")
-	c.Stderr = log
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := c.Start(); err != nil {
+	started, err := process.Start(process.Spec{
+		Path: g.binary,
+		Args: []string{g.binary, "--roster", g.path("roster.json"), "--certificate",
+			g.path(name + ".crt"), "--key", g.path(name + ".key"), "--trust-file", g.path("ca.crt"),
+			"--state-dir", g.path("state-" + name), "--listen", host + ":4041", "--app-address", g.app(name),
+			"--status-address", host + ":4042"},
+		Env:    os.Environ(),
+		Output: log,
+	})
+	if err != nil {
 		return err
 	}
-	g.running[name] = c
+	g.running[name] = started
 	g.observer.Watch(name, g.app(name))
 	return nil
 }
@@ -200,14 +201,12 @@ func (g *group) ready(ctx context.Context) (coordinator string, err error) {
 // alive fails if an agent has ended: then those of another measurement have its address, and
 // answer.
 func (g *group) alive() error {
-	for name, c := range g.running {
-		stat, err := readStat(c.Process.Pid)
-		if err != nil {
-			return err
-		}
-		if stat[0] == "Z" {
+	for name, p := range g.running {
+		select {
+		case <-p.Done():
 			log, _ := os.ReadFile(g.path(name + ".log")) // used in the error only
 			return fmt.Errorf("%s has ended; is something else running at %s?\n%s", name, g.host(name), log)
+		default:
 		}
 	}
 	return nil
@@ -245,11 +244,9 @@ func (g *group) until(ctx context.Context, at time.Time) error {
 func (g *group) close() {
 	g.apps.close()
 	g.observer.Close()
-	for _, c := range g.running {
-		_ = c.Process.Kill()
-	}
-	for _, c := range g.running {
-		_ = c.Wait()
+	for _, p := range g.running {
+		p.Kill()
+		<-p.Done()
 	}
 	_ = os.RemoveAll(g.dir)
 }

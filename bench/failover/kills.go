@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/podesta-dev/podesta/test/observer"
@@ -54,7 +53,10 @@ func kills(ctx context.Context, o options) error {
 		}
 		fmt.Fprintln(os.Stderr)
 		for i, g := range groups {
-			resident, err := g.resident()
+			if _, err := g.ready(ctx); err != nil { // the killed one is back
+				return err
+			}
+			resident, err := g.resident(ctx)
 			if err != nil {
 				return err
 			}
@@ -77,9 +79,7 @@ func (g *group) kill(run context.Context, all *failovers) error {
 	defer cancel()
 	g.observer.Forget(old)
 	struck := time.Now()
-	if err := g.running[old].Process.Signal(syscall.SIGKILL); err != nil {
-		return fmt.Errorf("kill %s: %w", old, err)
-	}
+	g.running[old].Kill()
 	survivors := slices.DeleteFunc(slices.Clone(g.names), func(n string) bool { return n == old })
 	agreed, err := g.observer.Await(ctx, survivors, func(c string) bool { return c != old })
 	if err != nil {
@@ -98,7 +98,7 @@ func (g *group) kill(run context.Context, all *failovers) error {
 		return fmt.Errorf("%s may act: %w", agreed.Coordinator, err)
 	}
 	all.named, all.acted = append(all.named, named), append(all.acted, acted)
-	_ = g.running[old].Wait() // it was killed
+	<-g.running[old].Done()
 	g.mended = time.Now()
-	return g.start(run, old)
+	return g.start(old)
 }

@@ -45,12 +45,12 @@ func run(ctx context.Context, args []string) error {
 	if len(args) == 0 || args[0] != "kills" && args[0] != "quiet" {
 		return errors.New("say what to measure: kills or quiet (each has --help)")
 	}
-	measure, sizes := kills, []int{5, 20}
+	measure := kills
 	if args[0] == "quiet" {
-		measure, sizes = quiet, []int{5, 20, 100}
+		measure = quiet
 	}
 	var o options
-	f := o.flagSet(args[0], sizes)
+	f := o.flagSet(args[0])
 	if err := f.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ type options struct {
 }
 
 // flagSet has the flags change the options.
-func (o *options) flagSet(command string, sizes []int) *pflag.FlagSet {
+func (o *options) flagSet(command string) *pflag.FlagSet {
 	f := pflag.NewFlagSet("failover "+command, pflag.ContinueOnError)
 	f.SortFlags = false
 	if command == "kills" {
@@ -90,7 +90,7 @@ func (o *options) flagSet(command string, sizes []int) *pflag.FlagSet {
 	f.StringSliceVar(&o.agents, "agent", []string{"../bin/agent"},
 		"Podesta's agent (make bin/agent), as `[NAME=]PATH`; several, to compare builds")
 	f.StringSliceVar(&o.algorithms, "algorithms", election.Algorithms(), "the algorithms to measure")
-	f.IntSliceVar(&o.sizes, "processes", sizes, "the sizes of groups, 2 to 250")
+	f.IntSliceVar(&o.sizes, "processes", []int{5, 20}, "the sizes of groups, 2 to 250")
 	f.StringSliceVar(&o.safeties, "safety", []string{roster.Classic, roster.Guarded},
 		"Classic, Guarded or both")
 	f.DurationVar(&o.heartbeat, "heartbeat", 100*time.Millisecond, "the groups' heartbeat")
