@@ -135,19 +135,12 @@ func (s *site) startControlPlane(ctx context.Context) error {
 
 // installManager applies what an installation does, but for the Deployment.
 func (s *site) installManager(ctx context.Context) error {
-	files, err := filepath.Glob(filepath.Join(s.root, "config", "rbac", "*.yaml"))
-	if err != nil {
-		return err
-	}
-	namespace := filepath.Join(s.root, "config", "manager", "namespace.yaml")
-	for _, file := range append([]string{namespace}, files...) {
-		if filepath.Base(file) == "kustomization.yaml" {
-			continue
-		}
-		if err := s.apply(ctx, file); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+	for _, path := range []string{"config/manager/namespace.yaml", "config/rbac"} {
+		if err := manifest.Apply(ctx, s.kube, filepath.Join(s.root, path), "scale"); err != nil {
+			return err
 		}
 	}
+	var err error
 	if s.address, err = s.keepPort(); err != nil {
 		return err
 	}
@@ -157,22 +150,6 @@ func (s *site) installManager(ctx context.Context) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(s.out, kubeconfig), text, 0o600)
-}
-
-// apply applies the objects of a file server-side.
-func (s *site) apply(ctx context.Context, file string) error {
-	objects, err := manifest.Read(file)
-	if err != nil {
-		return err
-	}
-	for _, object := range objects {
-		err := s.kube.Apply(ctx, client.ApplyConfigurationFromUnstructured(object),
-			client.FieldOwner("scale"))
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // close stops everything.

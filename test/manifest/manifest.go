@@ -1,17 +1,20 @@
-// Package manifest reads the objects of YAML manifests.
+// Package manifest reads and applies the objects of YAML manifests.
 package manifest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Objects returns the objects of a manifest, in their order. Documents without content are left
@@ -56,4 +59,34 @@ func Pod(path string) (*corev1.Pod, error) {
 		}
 	}
 	return nil, fmt.Errorf("%s has no pod", path)
+}
+
+// Apply applies the objects of a file server-side, as kubectl does, or those of a folder's YAML
+// files but its kustomization, in the order of their names.
+func Apply(ctx context.Context, kube client.Client, path, owner string) error {
+	files := []string{path}
+	if info, err := os.Stat(path); err != nil {
+		return err
+	} else if info.IsDir() {
+		if files, err = filepath.Glob(filepath.Join(path, "*.yaml")); err != nil {
+			return err
+		}
+	}
+	for _, file := range files {
+		if filepath.Base(file) == "kustomization.yaml" {
+			continue
+		}
+		objects, err := Read(file)
+		if err != nil {
+			return err
+		}
+		for _, object := range objects {
+			err := kube.Apply(ctx, client.ApplyConfigurationFromUnstructured(object),
+				client.FieldOwner(owner))
+			if err != nil {
+				return fmt.Errorf("%s: %s %s: %w", file, object.GetKind(), object.GetName(), err)
+			}
+		}
+	}
+	return nil
 }

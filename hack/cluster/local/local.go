@@ -17,11 +17,13 @@ import (
 	"golang.org/x/sys/unix"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/podesta-dev/podesta/hack/cluster/assets"
 	"github.com/podesta-dev/podesta/hack/cluster/controlplane"
 	"github.com/podesta-dev/podesta/hack/cluster/podrunner"
 	"github.com/podesta-dev/podesta/hack/cluster/process"
+	"github.com/podesta-dev/podesta/test/manifest"
 )
 
 // Options say what to run.
@@ -121,8 +123,13 @@ func (c *Cluster) start(ctx context.Context) error {
 	if err := os.WriteFile(c.Kubeconfig, c.plane.Kubeconfig, 0o600); err != nil {
 		return err
 	}
-	for _, manifest := range c.options.Manifests {
-		if err := c.apply(ctx, manifest); err != nil {
+	kube, err := client.New(c.Config, client.Options{})
+	if err != nil {
+		return err
+	}
+	for _, path := range c.options.Manifests {
+		c.options.Report("applying " + path)
+		if err := manifest.Apply(ctx, kube, path, "cluster"); err != nil {
 			return err
 		}
 	}
@@ -131,12 +138,12 @@ func (c *Cluster) start(ctx context.Context) error {
 
 // run starts the parts that go on in the background; when one fails, Failed says so.
 func (c *Cluster) run(ctx context.Context) error {
-	client, err := kubernetes.NewForConfig(c.Config)
+	kube, err := kubernetes.NewForConfig(c.Config)
 	if err != nil {
 		return err
 	}
 	pods := c.options.Pods
-	pods.Client, pods.Dir = client, c.options.State
+	pods.Client, pods.Dir = kube, c.options.State
 	pods.Log = slog.New(slog.NewTextHandler(c.log, nil))
 	parts := []func(context.Context) error{
 		c.plane.Watch,
