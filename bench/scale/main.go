@@ -1,6 +1,6 @@
 // Command scale puts a load on a real manager: etcd and kube-apiserver on this machine, bin/manager
 // as it ships (leader election, the rights of its ServiceAccount), groups, pods, and an agent for
-// each pod but those of --silent. It prints a table, and writes that and JSON lines to --out.
+// each pod but those of --silent. It prints a table, and writes it to --out.
 //
 //	go run -C bench ./scale --groups 200 --manager "$PWD/bin/manager"
 //

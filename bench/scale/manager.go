@@ -140,20 +140,16 @@ func (s *site) awaitLeader(ctx context.Context) error {
 	}
 }
 
-// leading is the manager that listens for agents.
-func (s *site) leading() (*manager, error) {
-	_, port, err := net.SplitHostPort(s.address)
-	if err != nil {
-		return nil, err
-	}
+// leading is the manager that leads.
+func (s *site) leading(ctx context.Context) (*manager, error) {
 	for _, m := range s.managers {
-		listens, err := listensAt(m.process.PID, port)
+		values, err := m.values(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if listens {
+		if values["leader_election_master_status"] == 1 {
 			return m, nil
 		}
 	}
-	return nil, errors.New("no manager listens at " + s.address)
+	return nil, errors.New("no manager leads")
 }

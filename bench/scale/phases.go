@@ -13,6 +13,8 @@ import (
 
 // startAgents starts the agents, a few groups at a time: a manager admits 25 pods a second.
 func (s *site) startAgents(ctx context.Context) error {
+	ctx, release := s.untilEnded(ctx)
+	defer release()
 	s.round.Store(1)
 	done := during(fmt.Sprintf("%d agents join", s.agents()), func() string {
 		return fmt.Sprintf("%d agents have a roster", s.heard.Load())
@@ -53,7 +55,8 @@ func (g *group) awaitAll(ctx context.Context, patience time.Duration) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the agents of %s/%s have no roster: %w", g.namespace, g.name, ctx.Err())
+			return fmt.Errorf("the agents of %s/%s have no roster: %w", g.namespace, g.name,
+				context.Cause(ctx))
 		case <-ticker.C:
 		}
 	}
@@ -65,7 +68,7 @@ func atRest(ctx context.Context, s *site) error {
 	if err := pause(ctx, settling); err != nil {
 		return err
 	}
-	m, err := s.begin()
+	m, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,7 +78,7 @@ func atRest(ctx context.Context, s *site) error {
 	if err != nil {
 		return err
 	}
-	if err := s.end(m, "rest"); err != nil {
+	if err := s.end(ctx, m, "rest"); err != nil {
 		return err
 	}
 	for _, one := range s.managers {
@@ -102,12 +105,11 @@ func pause(ctx context.Context, d time.Duration) error {
 // failovers ends coordinators, at a rate, and measures when the status shows the next ones.
 func failovers(ctx context.Context, s *site) error {
 	const phase = "failovers"
-	m, err := s.begin()
+	m, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
-	s.lagging.take()
-	var begun, skipped atomic.Int64
+	var begun atomic.Int64
 	done := during(fmt.Sprintf("%g failovers a second, for %v", s.rate, s.span), func() string {
 		return fmt.Sprintf("%d failovers, %d statuses are not right", begun.Load(), s.tally.count())
 	})
@@ -124,15 +126,13 @@ func failovers(ctx context.Context, s *site) error {
 			if a := s.someHead(); a != nil {
 				begun.Add(1)
 				under.Go(func() { s.failOver(ctx, a) })
-			} else {
-				skipped.Add(1)
 			}
 			continue
 		case <-end:
 		}
 		break
 	}
-	err = m.unload()
+	err = s.end(ctx, m, phase)
 	under.Wait()
 	if err != nil {
 		return err
@@ -141,10 +141,8 @@ func failovers(ctx context.Context, s *site) error {
 		return err
 	}
 	s.results.add(phase, "failovers", float64(begun.Load()), "")
-	s.results.add(phase, "failovers that had no group whose status was right", float64(skipped.Load()),
-		"")
 	s.results.addLags(phase, s.lagging.take())
-	return s.end(m, phase)
+	return nil
 }
 
 // someHead is the coordinator of a random group whose status shows it; nil if it finds none.
@@ -206,5 +204,5 @@ func (s *site) awaitBack(ctx context.Context, phase string, m meter, n int) erro
 		return err
 	}
 	s.results.add(phase, "until all statuses are right", time.Since(m.begun).Seconds(), "s")
-	return s.end(m, phase)
+	return s.end(ctx, m, phase)
 }

@@ -7,7 +7,7 @@ import (
 
 // restart kills all managers, has some groups fail over while none runs, and starts managers.
 func restart(ctx context.Context, s *site) error {
-	m, err := s.begin()
+	m, err := s.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func restart(ctx context.Context, s *site) error {
 		return err
 	}
 	s.results.add("restart", "until a manager leads and serves", time.Since(m.begun).Seconds(), "s")
-	if m.leader, err = s.leading(); err != nil {
+	if m.leader, err = s.leading(ctx); err != nil {
 		return err
 	}
 	m.ran = 0 // all that the next one uses is of this phase

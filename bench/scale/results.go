@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -14,24 +13,15 @@ import (
 )
 
 // result is one figure.
-type result struct {
-	Phase string  `json:"phase"`
-	What  string  `json:"what"`
-	Value float64 `json:"value"`
-	Unit  string  `json:"unit"`
-}
+type result struct{ phase, what, figure string }
 
 // results are the figures so far, in order. One goroutine adds to them.
 type results struct{ all []result }
 
 func (r *results) add(phase, what string, value float64, unit string) {
-	r.all = append(r.all, result{
-		Phase: phase,
-		What:  what,
-		Value: value,
-		Unit:  unit,
-	})
-	fmt.Fprintf(os.Stderr, "scale:   %s: %s: %s\n", phase, what, number(value, unit))
+	figure := number(value, unit)
+	r.all = append(r.all, result{phase, what, figure})
+	fmt.Fprintf(os.Stderr, "scale:   %s: %s: %s\n", phase, what, figure)
 }
 
 // number writes a figure with as many digits as mean something.
@@ -43,33 +33,18 @@ func number(value float64, unit string) string {
 	return strings.TrimSpace(strconv.FormatFloat(value, 'f', digits, 64) + " " + unit)
 }
 
-// write prints the table, and writes it and the JSON lines to the directory.
+// write prints the table, and writes it to the directory.
 func (r *results) write(out io.Writer, dir string) error {
-	var table, lines strings.Builder
+	var table strings.Builder
 	table.WriteString("| phase | what | figure |\n|---|---|---|\n")
-	encoder := json.NewEncoder(&lines)
 	for _, one := range r.all {
-		fmt.Fprintf(&table, "| %s | %s | %s |\n", one.Phase, one.What, number(one.Value, one.Unit))
-		if err := encoder.Encode(one); err != nil {
-			return err
-		}
+		fmt.Fprintf(&table, "| %s | %s | %s |\n", one.phase, one.what, one.figure)
 	}
 	fmt.Fprint(out, table.String())
-	for name, text := range map[string]string{
-		"results.md":    table.String(),
-		"results.jsonl": lines.String(),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			return err
-		}
-	}
-	return nil
+	return os.WriteFile(filepath.Join(dir, "results.md"), []byte(table.String()), 0o600)
 }
 
-const (
-	mebibyte = 1 << 20
-	kibibyte = 1 << 10
-)
+const mebibyte = 1 << 20
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 

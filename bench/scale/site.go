@@ -72,7 +72,7 @@ func build(ctx context.Context, o options) (*site, error) {
 func (s *site) build(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
 		s.makeOut, s.startControlPlane, s.installManager, s.startManagers, s.measureEmpty,
-		s.makeObjects, s.replaceEnded, s.watchGroups, s.measureObjects, s.startAgents,
+		s.makeObjects, s.watchGroups, s.startAgents,
 	} {
 		if err := step(ctx); err != nil {
 			return err
