@@ -50,7 +50,7 @@ func (a *agent) begin(ctx context.Context, s *site) {
 	client := roster.NewClient(roster.ClientConfig{
 		Address: s.address,
 		Token:   func() (string, error) { return s.token(ctx, a) },
-		Trust:   func() ([]byte, error) { return s.trust.read(ctx, s, a.group.namespace) },
+		Trust:   func() ([]byte, error) { return s.readTrust(ctx, a.group.namespace) },
 		Keyring: a.keyring,
 		Keep:    func(_, _, _ []byte, _ time.Duration) error { return nil },
 		Boot:    func() time.Duration { return 0 },

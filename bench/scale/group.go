@@ -43,7 +43,7 @@ type shown struct {
 func newGroup(s *site, i int) *group {
 	g := &group{
 		site:      s,
-		namespace: namespaceOf(i / s.perNamespace),
+		namespace: namespaceOf(i / perNamespace),
 		name:      fmt.Sprintf("orders-%d", i),
 	}
 	for k := range s.processes {
@@ -52,7 +52,7 @@ func newGroup(s *site, i int) *group {
 			ordinal: k,
 			number:  i*s.processes + k + 1,
 			name:    fmt.Sprintf("%s-%d", g.name, k),
-			node:    s.nodes[i/s.perNode*s.processes+k],
+			node:    s.nodes[i/perNode*s.processes+k],
 			keyring: identity.NewKeyring(time.Now),
 		})
 	}
@@ -130,7 +130,7 @@ func (g *group) elect() {
 		Initiator: highest.name,
 		Reason:    "CoordinatorUnreachable",
 		Sent:      2 * len(g.agents),
-		Duration:  g.site.lease,
+		Duration:  electing,
 	}
 }
 

@@ -16,14 +16,12 @@ import (
 func newSite(groups, silent int) *site {
 	s := &site{
 		options: options{
-			groups:       groups,
-			silent:       silent,
-			processes:    3,
-			perNamespace: 1,
-			perNode:      1,
+			groups:    groups,
+			silent:    silent,
+			processes: 3,
 		},
 		byName: map[types.NamespacedName]*group{},
-		tally:  newTally(),
+		tally:  &tally{changed: make(chan struct{}, 1)},
 	}
 	for range 3 * (groups + silent) {
 		s.nodes = append(s.nodes, &node{})
@@ -74,12 +72,12 @@ func publish(g *group, coordinator *agent, epoch lease.Epoch, up int) {
 
 func wantRight(t *testing.T, g *group, right bool) {
 	t.Helper()
-	wrong := 1
+	wrong := int64(1)
 	if right {
 		wrong = 0
 	}
-	if g.right != right || g.site.tally.count() != wrong {
-		t.Errorf("right is %v with %d wrong, want %v", g.right, g.site.tally.count(), right)
+	if g.right != right || g.site.tally.wrong.Load() != wrong {
+		t.Errorf("right is %v with %d wrong, want %v", g.right, g.site.tally.wrong.Load(), right)
 	}
 }
 
@@ -138,7 +136,7 @@ func TestSilentGroups(t *testing.T) {
 	if len(all) != 3 || len(all[2].agents) != 3 {
 		t.Fatalf("%d groups, the last one with %d pods", len(all), len(all[2].agents))
 	}
-	if len(s.all) != 1 || len(s.byName) != 1 || s.tally.count() != 1 || s.agents() != 3 {
+	if len(s.all) != 1 || len(s.byName) != 1 || s.tally.wrong.Load() != 1 || s.agents() != 3 {
 		t.Errorf("%d groups and %d agents take part", len(s.all), s.agents())
 	}
 }

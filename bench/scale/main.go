@@ -111,25 +111,30 @@ func (s *site) measure(ctx context.Context) error {
 type options struct {
 	groups, processes int
 	silent            int // further groups, whose pods have no agents
-	perNamespace      int
-	perNode           int
 	phases            []string
 
 	standby     bool
 	manager     string
 	memoryLimit string
 	root        string
-	assets      string
 	out         string
 
-	span     time.Duration
-	rate     float64
-	stale    float64
-	lease    time.Duration
-	back     time.Duration
-	patience time.Duration
-	at       int
+	span time.Duration
+	rate float64
 }
+
+const (
+	perNamespace = 50  // groups
+	perNode      = 100 // pods, each of another group
+	joining      = 8   // groups whose agents join at a time
+
+	// from a coordinator's end to the next one's reports: the median with default leases
+	electing = 90 * time.Millisecond
+	back     = 3 * time.Second // from a coordinator's end until its agent is back
+	stale    = 0.1             // the share of the groups that fail over while no manager runs
+
+	patience = 10 * time.Minute // how long a step may take without progress
+)
 
 func parse(args []string) (o options, err error) {
 	f := pflag.NewFlagSet("scale", pflag.ContinueOnError)
@@ -146,20 +151,9 @@ func parse(args []string) (o options, err error) {
 	f.StringVar(&o.memoryLimit, "memory-limit", "",
 		"MEMORY_LIMIT of the manager in bytes; empty: none")
 	f.StringVar(&o.root, "root", "..", "the source tree, for what is in config/")
-	f.StringVar(&o.assets, "assets", "", "directory with etcd and kube-apiserver (default: as "+
-		"`bin/cluster assets`)")
 	f.StringVar(&o.out, "out", "", "directory for results and logs (default: a new one)")
 	f.DurationVar(&o.span, "span", 30*time.Second, "how long to watch at rest, and to make failovers")
 	f.Float64Var(&o.rate, "rate", 5, "failovers a second")
-	f.Float64Var(&o.stale, "stale", 0.1, "the share of the groups that fail over while no manager "+
-		"runs")
-	f.DurationVar(&o.lease, "lease", 90*time.Millisecond,
-		"from a coordinator's end to the next one's reports; by default the median with default leases")
-	f.DurationVar(&o.back, "back", 3*time.Second, "from a coordinator's end until its agent is back")
-	f.DurationVar(&o.patience, "patience", 10*time.Minute, "how long a step may take without progress")
-	f.IntVar(&o.at, "starting", 8, "how many groups' agents start at a time")
-	f.IntVar(&o.perNamespace, "per-namespace", 50, "groups in a namespace")
-	f.IntVar(&o.perNode, "per-node", 100, "pods on a node, each of another group")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -181,12 +175,8 @@ func (o options) validate() error {
 			"together", o.groups, o.silent)
 	case o.processes < 3 || o.processes > 50:
 		return fmt.Errorf("--processes %d: must be 3 to 50", o.processes)
-	case o.perNamespace < 1 || o.perNode < 1 || o.at < 1:
-		return errors.New("--per-namespace, --per-node and --starting must be at least 1")
-	case o.rate <= 0 || o.stale < 0 || o.stale > 1:
-		return errors.New("--rate must be above 0, and --stale from 0 to 1")
-	case o.back <= o.lease:
-		return errors.New("--back must be longer than --lease")
+	case o.rate <= 0:
+		return errors.New("--rate must be above 0")
 	}
 	return o.enoughFiles()
 }

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -56,7 +55,7 @@ func (s *site) makeObjects(ctx context.Context) error {
 		return err
 	}
 	groups := s.newGroups()
-	namespaces := (len(groups) + s.perNamespace - 1) / s.perNamespace
+	namespaces := (len(groups) + perNamespace - 1) / perNamespace
 	if err := s.makeNamespaces(ctx, namespaces); err != nil {
 		return err
 	}
@@ -94,7 +93,7 @@ func (s *site) take(g *group) {
 }
 
 func (s *site) makeNodes(ctx context.Context) error {
-	blocks := (s.groups + s.silent + s.perNode - 1) / s.perNode
+	blocks := (s.groups + s.silent + perNode - 1) / perNode
 	for i := range blocks * s.processes {
 		n := &node{
 			name:   fmt.Sprintf("node-%d", i),
@@ -221,18 +220,11 @@ func running(pod *corev1.Pod, a *agent) corev1.PodStatus {
 	return status
 }
 
-// trust is what agents have mounted: the CA bundle of each namespace.
-type trust struct {
-	mu      sync.Mutex
-	bundles map[string][]byte
-}
-
-// read returns the bundle of a namespace, as soon as the manager has written it.
-func (t *trust) read(ctx context.Context, s *site, namespace string) ([]byte, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if bundle, ok := t.bundles[namespace]; ok {
-		return bundle, nil
+// readTrust returns the CA bundle of a namespace, which agents have mounted, as soon as the manager
+// has written it.
+func (s *site) readTrust(ctx context.Context, namespace string) ([]byte, error) {
+	if bundle, ok := s.trust.Load(namespace); ok {
+		return bundle.([]byte), nil //nolint:forcetypeassert // nothing else is stored
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -241,9 +233,7 @@ func (t *trust) read(ctx context.Context, s *site, namespace string) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	if t.bundles == nil {
-		t.bundles = map[string][]byte{}
-	}
-	t.bundles[namespace] = []byte(mounted.Data[v1.TrustKey])
-	return t.bundles[namespace], nil
+	bundle := []byte(mounted.Data[v1.TrustKey])
+	s.trust.Store(namespace, bundle)
+	return bundle, nil
 }

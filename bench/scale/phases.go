@@ -22,13 +22,13 @@ func (s *site) startAgents(ctx context.Context) error {
 	defer done()
 	begun := time.Now()
 	all, ctx := errgroup.WithContext(ctx)
-	all.SetLimit(s.at)
+	all.SetLimit(joining)
 	for _, g := range s.all {
 		all.Go(func() error {
 			for _, a := range g.agents {
 				a.begin(ctx, s)
 			}
-			return g.awaitAll(ctx, s.patience)
+			return g.awaitAll(ctx)
 		})
 	}
 	if err := all.Wait(); err != nil {
@@ -41,7 +41,7 @@ func (s *site) startAgents(ctx context.Context) error {
 func (s *site) agents() int { return s.groups * s.processes }
 
 // awaitAll waits until all agents of the group use its newest roster.
-func (g *group) awaitAll(ctx context.Context, patience time.Duration) error {
+func (g *group) awaitAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	ticker := time.NewTicker(20 * time.Millisecond)
@@ -111,7 +111,7 @@ func failovers(ctx context.Context, s *site) error {
 	}
 	var begun atomic.Int64
 	done := during(fmt.Sprintf("%g failovers a second, for %v", s.rate, s.span), func() string {
-		return fmt.Sprintf("%d failovers, %d statuses are not right", begun.Load(), s.tally.count())
+		return fmt.Sprintf("%d failovers, %d statuses are not right", begun.Load(), s.tally.wrong.Load())
 	})
 	defer done()
 	var under sync.WaitGroup
@@ -161,11 +161,11 @@ func (s *site) someHead() *agent {
 func (s *site) failOver(ctx context.Context, a *agent) {
 	a.group.lose(a)
 	a.end()
-	if pause(ctx, s.lease) != nil {
+	if pause(ctx, electing) != nil {
 		return
 	}
 	a.group.win()
-	if pause(ctx, s.back-s.lease) != nil {
+	if pause(ctx, back-electing) != nil {
 		return
 	}
 	a.begin(ctx, s)
@@ -178,7 +178,7 @@ func (s *site) awaitBack(ctx context.Context, phase string, m meter, n int) erro
 	defer release()
 	done := during(fmt.Sprintf("%s: awaiting %d agents", phase, n), func() string {
 		return fmt.Sprintf("%d agents are back, %d statuses are not right", s.heard.Load(),
-			s.tally.count())
+			s.tally.wrong.Load())
 	})
 	defer done()
 	ticker := time.NewTicker(20 * time.Millisecond)
@@ -196,8 +196,8 @@ func (s *site) awaitBack(ctx context.Context, phase string, m meter, n int) erro
 			return context.Cause(ctx)
 		case <-ticker.C:
 		}
-		if time.Since(m.begun) > s.patience {
-			return fmt.Errorf("%d of %d agents are back after %v", s.heard.Load(), n, s.patience)
+		if time.Since(m.begun) > patience {
+			return fmt.Errorf("%d of %d agents are back after %v", s.heard.Load(), n, patience)
 		}
 	}
 	if err := s.awaitRight(ctx, "all statuses right"); err != nil {

@@ -45,7 +45,7 @@ func (s *site) endManagers() {
 
 // failSome has a share of the groups fail over, at once.
 func (s *site) failSome() {
-	n := int(s.stale * float64(len(s.all)))
+	n := int(stale * float64(len(s.all)))
 	for _, g := range s.all {
 		if n == 0 {
 			return

@@ -45,9 +45,9 @@ type site struct {
 	all    []*group
 	byName map[types.NamespacedName]*group
 	nodes  []*node
-	trust  trust
+	trust  sync.Map // by namespace: the bundle
 
-	tally tally        // of groups whose status is not right
+	tally *tally       // of groups whose status is not right
 	heard atomic.Int64 // agents that have heard a roster in this round
 	round atomic.Int64
 
@@ -61,7 +61,7 @@ func build(ctx context.Context, o options) (*site, error) {
 	s := &site{
 		options: o,
 		byName:  map[types.NamespacedName]*group{},
-		tally:   newTally(),
+		tally:   &tally{changed: make(chan struct{}, 1)},
 	}
 	if err := s.build(ctx); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -96,12 +96,9 @@ func (s *site) makeOut(context.Context) (err error) {
 
 func (s *site) startControlPlane(ctx context.Context) error {
 	fmt.Fprintln(os.Stderr, "scale: starting etcd and kube-apiserver")
-	if s.assets == "" {
-		dir, err := assets.Dir(ctx, assets.Options{Programs: assets.ControlPlane, Log: os.Stderr})
-		if err != nil {
-			return err
-		}
-		s.assets = dir
+	programs, err := assets.Dir(ctx, assets.Options{Programs: assets.ControlPlane, Log: os.Stderr})
+	if err != nil {
+		return err
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -112,7 +109,7 @@ func (s *site) startControlPlane(ctx context.Context) error {
 		return err
 	}
 	s.plane, err = controlplane.Start(ctx, controlplane.Options{
-		Assets: s.assets,
+		Assets: programs,
 		State:  filepath.Join(s.out, "cluster"),
 		CRDs:   []string{filepath.Join(s.root, "config", "crd", "bases")},
 		Tether: []string{self, tetherCommand},

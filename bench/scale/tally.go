@@ -4,38 +4,22 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // tally counts what is not as it should be.
 type tally struct {
-	mu      *sync.Mutex
-	wrong   *int
+	wrong   atomic.Int64
 	changed chan struct{} // signals a change; capacity 1
 }
 
-func newTally() tally {
-	return tally{
-		mu:      new(sync.Mutex),
-		wrong:   new(int),
-		changed: make(chan struct{}, 1),
-	}
-}
-
-func (t tally) add(n int) {
-	t.mu.Lock()
-	*t.wrong += n
-	t.mu.Unlock()
+func (t *tally) add(n int64) {
+	t.wrong.Add(n)
 	select {
 	case t.changed <- struct{}{}:
 	default:
 	}
-}
-
-func (t tally) count() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return *t.wrong
 }
 
 // awaitRight waits until no status is wrong. It gives up when there was no progress for long. One
@@ -43,29 +27,29 @@ func (t tally) count() int {
 func (s *site) awaitRight(ctx context.Context, what string) error {
 	ctx, release := s.untilEnded(ctx)
 	defer release()
-	least := s.tally.count()
+	least := s.tally.wrong.Load()
 	done := during("awaiting: "+what, func() string {
-		return fmt.Sprintf("%d of %d statuses are not right", s.tally.count(), s.groups)
+		return fmt.Sprintf("%d of %d statuses are not right", s.tally.wrong.Load(), s.groups)
 	})
 	defer done()
-	patience := time.NewTimer(s.patience)
-	defer patience.Stop()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
 	for {
-		wrong := s.tally.count()
+		wrong := s.tally.wrong.Load()
 		if wrong == 0 {
 			return nil
 		}
 		if wrong < least {
 			least = wrong
-			patience.Reset(s.patience)
+			limit.Reset(patience)
 		}
 		select {
 		case <-s.tally.changed:
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-patience.C:
+		case <-limit.C:
 			return fmt.Errorf("%s: %d statuses are still not right, such as that of %s, and nothing "+
-				"has changed for %v", what, wrong, s.someWrong(), s.patience)
+				"has changed for %v", what, wrong, s.someWrong(), patience)
 		}
 	}
 }
