@@ -71,14 +71,14 @@ func TestFloodedAgent(t *testing.T) {
 			t.Errorf("%d → %d MiB, above the limit of %d MiB", before>>20, peak>>20, limit>>20)
 		}
 	}()
-	for _, attack := range []flood.Attack{flood.Handshake(identity.LinkProtocol, 250<<10),
-		flood.Hello(identity.LinkProtocol, 30<<10), flood.Chain(identity.LinkProtocol, 7<<10)} {
+	for _, attack := range []flood.Attack{{How: "handshake", Bytes: 250 << 10, Protocol: identity.LinkProtocol},
+		{How: "hello", Bytes: 30 << 10, Protocol: identity.LinkProtocol}, {How: "chain", Bytes: 7 << 10, Protocol: identity.LinkProtocol}} {
 		flood.Begin(t, links[0], 4, connlimit.Strangers/2, attack)
 	}
 	start(1, "b", "127.0.0.1:0")
 	awaitName(t, coordinators, "b")
-	flood.Begin(t, status, 4, connlimit.Strangers, flood.Headers(1<<20, false))
-	flood.Begin(t, status, 4, connlimit.Strangers, flood.Lines(15<<10, false))
+	flood.Begin(t, status, 4, connlimit.Strangers, flood.Attack{How: "headers", Bytes: 1 << 20})
+	flood.Begin(t, status, 4, connlimit.Strangers, flood.Attack{How: "lines", Bytes: 15 << 10})
 	for begun := time.Now(); !healthy(t.Context(), status); {
 		if time.Since(begun) > patience {
 			t.Fatal("no probe is answered")

@@ -11,13 +11,12 @@ import (
 	"strings"
 )
 
-// An Attack is what each stranger does with its connection: see Headers, Lines, Message, Handshake,
-// Hello and Chain.
+// An Attack is what each stranger does with its connection.
 type Attack struct {
-	How      string // one of those
+	How      string // headers, lines, message, handshake, hello or chain: the methods say what it is
 	Bytes    int
-	Secure   bool   // Headers: over TLS
-	Protocol string // Message and Handshake: by ALPN
+	Secure   bool   // headers and lines: over TLS
+	Protocol string // all others: by ALPN
 }
 
 // use uses a connection until it is closed, or ctx ends. It calls sent when it has sent all that it
@@ -49,19 +48,28 @@ func (a Attack) secured(conn net.Conn) net.Conn {
 	if !a.Secure {
 		return conn
 	}
-	//nolint:gosec // it is an attacker: whom it attacks does not matter to it
-	return tls.Client(conn, &tls.Config{InsecureSkipVerify: true})
+	return tls.Client(conn, insecure())
 }
 
-// Headers sends so many bytes of a request's headers, and no end of them; over TLS if secure.
-func Headers(bytes int, secure bool) Attack {
-	return Attack{
-		How:    "headers",
-		Bytes:  bytes,
-		Secure: secure,
+// insecure is what an attacker says of TLS: whom it attacks does not matter to it.
+func insecure(protocols ...string) *tls.Config {
+	//nolint:gosec // as it says
+	return &tls.Config{
+		InsecureSkipVerify: true,
+		NextProtos:         protocols,
 	}
 }
 
+// showing is the same with a certificate.
+func (a Attack) showing(certificate tls.Certificate) *tls.Config {
+	config := insecure(a.Protocol)
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		return &certificate, nil
+	}
+	return config
+}
+
+// headers sends so many bytes of a request's headers, and no end of them; over TLS if secure.
 func (a Attack) headers(conn net.Conn, sent func()) {
 	conn = a.secured(conn)
 	_, err := fmt.Fprintf(conn, "GET /metrics HTTP/1.1\r\nHost: flood\r\n")
@@ -75,16 +83,8 @@ func (a Attack) headers(conn net.Conn, sent func()) {
 	linger(conn)
 }
 
-// Lines sends so many bytes of a request's headers, in as many lines as they can be, and no end of
+// lines sends so many bytes of a request's headers, in as many lines as they can be, and no end of
 // them; over TLS if secure.
-func Lines(bytes int, secure bool) Attack {
-	return Attack{
-		How:    "lines",
-		Bytes:  bytes,
-		Secure: secure,
-	}
-}
-
 func (a Attack) lines(conn net.Conn, sent func()) {
 	conn = a.secured(conn)
 	var request strings.Builder
@@ -97,22 +97,10 @@ func (a Attack) lines(conn net.Conn, sent func()) {
 	linger(conn)
 }
 
-// Message sends the beginning of a length-delimited message of so many bytes over TLS, by a
+// message sends the beginning of a length-delimited message of so many bytes over TLS, by a
 // protocol and without a certificate, and keeps back its last byte.
-func Message(protocol string, bytes int) Attack {
-	return Attack{
-		How:      "message",
-		Protocol: protocol,
-		Bytes:    bytes,
-	}
-}
-
 func (a Attack) message(conn net.Conn, sent func()) {
-	//nolint:gosec // as above
-	conn = tls.Client(conn, &tls.Config{
-		InsecureSkipVerify: true,
-		NextProtos:         []string{a.Protocol},
-	})
+	conn = tls.Client(conn, insecure(a.Protocol))
 	message := make([]byte, 4+a.Bytes-1)
 	binary.BigEndian.PutUint32(message, uint32(a.Bytes)) //nolint:gosec // a few MiB
 	_, _ = conn.Write(message)
@@ -120,16 +108,8 @@ func (a Attack) message(conn net.Conn, sent func()) {
 	linger(conn)
 }
 
-// Handshake shows a certificate of so many bytes, which nobody has signed, to a server of a
+// handshake shows a certificate of so many bytes, which nobody has signed, to a server of a
 // protocol, and keeps back the last of them: the handshake does not end.
-func Handshake(protocol string, bytes int) Attack {
-	return Attack{
-		How:      "handshake",
-		Protocol: protocol,
-		Bytes:    bytes,
-	}
-}
-
 func (a Attack) handshake(ctx context.Context, conn net.Conn, sent func()) {
 	short := &cut{
 		Conn: conn,
@@ -137,42 +117,23 @@ func (a Attack) handshake(ctx context.Context, conn net.Conn, sent func()) {
 		ctx:  ctx,
 		sent: sent,
 	}
-	//nolint:gosec // as above
-	client := tls.Client(short, &tls.Config{
-		InsecureSkipVerify: true,
-		NextProtos:         []string{a.Protocol},
-		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			return &tls.Certificate{
-				Certificate: [][]byte{make([]byte, a.Bytes)},
-				PrivateKey:  noKey{},
-			}, nil
-		},
-	})
+	client := tls.Client(short, a.showing(tls.Certificate{
+		Certificate: [][]byte{make([]byte, a.Bytes)},
+		PrivateKey:  chains(1).PrivateKey, // of another one: it is never used
+	}))
 	_ = client.HandshakeContext(ctx)
 	sent()
 	linger(conn)
 }
 
-// Hello begins a handshake with a list of so many bytes of protocols with the shortest names, the
+// hello begins a handshake with a list of so many bytes of protocols with the shortest names, the
 // right one last, and says nothing when the server has answered it.
-func Hello(protocol string, bytes int) Attack {
-	return Attack{
-		How:      "hello",
-		Protocol: protocol,
-		Bytes:    bytes,
-	}
-}
-
 func (a Attack) hello(ctx context.Context, conn net.Conn, sent func()) {
 	protocols := make([]string, 0, a.Bytes/2+1)
 	for len(protocols) < a.Bytes/2 {
 		protocols = append(protocols, "x")
 	}
-	//nolint:gosec // as above
-	client := tls.Client(deaf{conn, sent}, &tls.Config{
-		InsecureSkipVerify: true,
-		NextProtos:         append(protocols, a.Protocol),
-	})
+	client := tls.Client(deaf{conn, sent}, insecure(append(protocols, a.Protocol)...))
 	_ = client.HandshakeContext(ctx)
 	sent()
 }
@@ -189,26 +150,10 @@ func (d deaf) Read([]byte) (int, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// Chain shows a server of a protocol a certificate that nobody trusted has signed, with so many
+// chain shows a server of a protocol a certificate that nobody trusted has signed, with so many
 // bytes of others of the name that has signed it: the server is to try each with each.
-func Chain(protocol string, bytes int) Attack {
-	return Attack{
-		How:      "chain",
-		Protocol: protocol,
-		Bytes:    bytes,
-	}
-}
-
 func (a Attack) chain(ctx context.Context, conn net.Conn, sent func()) {
-	shown := chains(a.Bytes)
-	//nolint:gosec // as above
-	client := tls.Client(conn, &tls.Config{
-		InsecureSkipVerify: true,
-		NextProtos:         []string{a.Protocol},
-		GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			return &shown, nil
-		},
-	})
+	client := tls.Client(conn, a.showing(chains(a.Bytes)))
 	_ = client.HandshakeContext(ctx)
 	sent()
 	linger(conn)

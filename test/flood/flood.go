@@ -13,12 +13,13 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // pause is the time from the end of a connection to the next attempt. It spares this machine.
@@ -112,19 +113,13 @@ func (s strangers) flood() {
 // PeakMemory returns the most memory that was ever resident of a process, in bytes.
 func PeakMemory(t *testing.T, pid int) int64 {
 	t.Helper()
-	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	process, err := procfs.NewProc(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for line := range strings.Lines(string(content)) {
-		if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
-			kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return kilobytes << 10
-		}
+	status, err := process.NewStatus()
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("process %d shows no VmHWM:\n%s", pid, content)
-	return 0
+	return int64(status.VmHWM) //nolint:gosec // no process has that much
 }

@@ -57,16 +57,16 @@ func TestFloodedManager(t *testing.T) {
 	}()
 	scrape := prometheus(t, m, token(t, reader))
 	m.await(t, "metrics before the flood", scrape)
-	for _, attack := range []flood.Attack{flood.Message(identity.RosterProtocol, message),
-		flood.Hello(identity.RosterProtocol, hello), flood.Chain(identity.RosterProtocol, chain)} {
+	for _, attack := range []flood.Attack{{How: "message", Bytes: message, Protocol: identity.RosterProtocol},
+		{How: "hello", Bytes: hello, Protocol: identity.RosterProtocol}, {How: "chain", Bytes: chain, Protocol: identity.RosterProtocol}} {
 		flood.Begin(t, m.roster, 4, connlimit.Strangers/2, attack)
 	}
 	joins(t, m)
-	for _, attack := range []flood.Attack{flood.Headers(headers, true), flood.Lines(lines, true)} {
+	for _, attack := range []flood.Attack{{How: "headers", Bytes: headers, Secure: true}, {How: "lines", Bytes: lines, Secure: true}} {
 		flood.Begin(t, m.metrics, 4, connlimit.Strangers/2, attack)
 	}
 	m.await(t, "metrics", scrape)
-	for _, attack := range []flood.Attack{flood.Headers(headers, false), flood.Lines(lines, false)} {
+	for _, attack := range []flood.Attack{{How: "headers", Bytes: headers}, {How: "lines", Bytes: lines}} {
 		flood.Begin(t, m.health, 4, connlimit.Strangers/2, attack)
 	}
 	m.await(t, "a probe's answer", func(ctx context.Context) bool { return status(ctx, "http://"+m.health+"/healthz") == http.StatusOK })
