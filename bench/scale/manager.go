@@ -142,14 +142,13 @@ func (s *site) awaitLeader(ctx context.Context) error {
 
 // leading is the manager that leads.
 func (s *site) leading(ctx context.Context) (*manager, error) {
+	failed := errors.New("no manager leads")
 	for _, m := range s.managers {
-		values, err := m.values(ctx)
-		if err != nil {
-			return nil, err
-		}
+		values, err := m.values(ctx) // one that has just been started may not serve them yet
 		if values["leader_election_master_status"] == 1 {
 			return m, nil
 		}
+		failed = errors.Join(failed, err)
 	}
-	return nil, errors.New("no manager leads")
+	return nil, failed
 }
