@@ -9,17 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/podesta-dev/podesta/hack/cluster/demo"
-	"github.com/podesta-dev/podesta/hack/cluster/podrunner"
 )
 
 func demoCommand() *cobra.Command {
 	f := &flags{}
-	// It leaves time to look at a crashed process in the status; the same pod is killed several times.
-	f.options.Pods.Backoff = podrunner.Backoff{
-		First: 2 * time.Second,
-		Max:   2 * time.Second,
-		Reset: podrunner.DefaultBackoff.Reset,
-	}
+	// It leaves time to look at a crashed process in the status.
+	f.options.Pods.RestartDelay = 2 * time.Second
 	var keep bool
 	cmd := &cobra.Command{
 		Use:   "demo",

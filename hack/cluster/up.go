@@ -60,11 +60,6 @@ func upCommand() *cobra.Command {
 		"image; NAME is its repository or the end of it, without tag (repeatable)")
 	cmd.Flags().StringArrayVar(&f.resolve, "resolve", nil, "HOST=ADDRESS or HOST:PORT=ADDRESS:PORT: "+
 		"replace it in args and env values of pods; stands for DNS (repeatable)")
-	cmd.Flags().DurationVar(&o.Pods.Backoff.First, "restart-delay", podrunner.DefaultBackoff.First,
-		"wait before a container's first restart; it doubles")
-	cmd.Flags().DurationVar(&o.Pods.Backoff.Max, "restart-delay-max", podrunner.DefaultBackoff.Max,
-		"longest wait before a restart")
-	o.Pods.Backoff.Reset = podrunner.DefaultBackoff.Reset
 	return cmd
 }
 

@@ -48,7 +48,7 @@ func Up(ctx context.Context, root, state string, log io.Writer, flags ...string)
 func (c *Cluster) start(ctx context.Context, log io.Writer, flags []string) error {
 	c.manager = []string{"--roster-address=" + c.roster.Address, "--health-address=0"}
 	args := []string{"up", "--root", c.root, "--dir", c.state, "--roster", c.roster.Address,
-		"--manager-arg=--leader-elect=false", "--restart-delay=1s", "--restart-delay-max=1s"}
+		"--manager-arg=--leader-elect=false"}
 	//nolint:gosec,noctx // what is run is this source tree's own; Close ends it, in order
 	command := exec.Command(filepath.Join(c.root, "bin/cluster"), slices.Concat(args, flags)...)
 	command.Stderr = log

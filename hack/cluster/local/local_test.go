@@ -93,8 +93,8 @@ func cluster(t *testing.T) (*Cluster, kubernetes.Interface) {
 			Images: map[string]podrunner.Program{
 				"serve": {Path: me, Args: []string{"serve"}}, "stubborn": {Path: me, Args: []string{"stubborn"}},
 			},
-			Backoff: podrunner.Backoff{First: 50 * time.Millisecond, Max: time.Second, Reset: time.Minute},
-			Resolve: map[string]string{"who.shop.svc": "somebody"},
+			RestartDelay: 50 * time.Millisecond,
+			Resolve:      map[string]string{"who.shop.svc": "somebody"},
 		},
 		Tether: []string{me, "tether"}, Keep: []string{me, "keep"},
 		Report: func(text string) { t.Log(text) },

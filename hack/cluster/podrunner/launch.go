@@ -17,7 +17,7 @@ func (w *worker) start(ctx context.Context, i int) {
 	c := &w.state.containers[i]
 	started, problem := w.launch(c.spec)
 	if problem != (refusal{}) {
-		c.onProblem(problem, time.Now(), w.runner.Backoff)
+		c.onProblem(problem, time.Now(), w.runner.RestartDelay)
 		return
 	}
 	c.onStart(started.PID, started.Started)

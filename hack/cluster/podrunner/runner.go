@@ -43,18 +43,17 @@ type Options struct {
 	Images map[string]Program
 	// Resolve replaces hosts in the pods' args and env values: it stands for cluster DNS.
 	Resolve map[string]string
-	// Backoff is DefaultBackoff if zero.
-	Backoff Backoff
+	// RestartDelay is how long a container that ended waits until it is started again; a second if
+	// zero.
+	RestartDelay time.Duration
 	// Log is told what a kubelet logs; nothing is if nil.
 	Log *slog.Logger
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.Backoff == (Backoff{}) {
-		o.Backoff = DefaultBackoff
+	if o.RestartDelay == 0 {
+		o.RestartDelay = time.Second
 	}
-	// a container that cannot start must not take a whole core
-	o.Backoff.First = max(o.Backoff.First, 10*time.Millisecond)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

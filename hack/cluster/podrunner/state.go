@@ -21,9 +21,8 @@ type container struct {
 	lastPID int
 
 	restarts int32
-	delay    time.Duration // the wait before the last restart, 0 if there was none
-	retryAt  time.Time     // do not start it before
-	problem  refusal       // why it could not be started
+	retryAt  time.Time // do not start it before
+	problem  refusal   // why it could not be started
 
 	startup bool // its startup probe has succeeded, or it runs and has none
 	ready   bool // its readiness probe succeeds, or startup is true and it has none
@@ -104,21 +103,16 @@ func (c *container) onStart(pid int, now time.Time) {
 }
 
 // onExit notes that it ended.
-func (c *container) onExit(exit process.Exit, backoff Backoff) {
+func (c *container) onExit(exit process.Exit, delay time.Duration) {
 	c.last, c.lastPID = &exit, c.pid
 	c.pid, c.ready, c.startup = 0, false, false
-	c.wait(exit.Finished, exit.Finished.Sub(exit.Started), backoff)
+	c.retryAt = exit.Finished.Add(delay)
 }
 
 // onProblem notes that it could not be started.
-func (c *container) onProblem(problem refusal, now time.Time, backoff Backoff) {
+func (c *container) onProblem(problem refusal, now time.Time, delay time.Duration) {
 	c.problem = problem
-	c.wait(now, 0, backoff)
-}
-
-func (c *container) wait(from time.Time, ran time.Duration, backoff Backoff) {
-	c.delay = backoff.after(c.delay, ran)
-	c.retryAt = from.Add(c.delay)
+	c.retryAt = now.Add(delay)
 }
 
 // onProbe notes that a probe has changed its mind; grace is what a failed one leaves the container

@@ -135,7 +135,7 @@ func (p *podState) waiting(c *container) *corev1.ContainerStateWaiting {
 	case c.last != nil:
 		return &corev1.ContainerStateWaiting{
 			Reason:  "CrashLoopBackOff",
-			Message: fmt.Sprintf("back-off %s restarting container %s", c.delay, c.spec.Name),
+			Message: "back-off restarting container " + c.spec.Name,
 		}
 	case p.mounted && !p.initialized():
 		return &corev1.ContainerStateWaiting{Reason: "PodInitializing"}

@@ -274,7 +274,7 @@ func (w *worker) onExit(i int) {
 	c, exit := &w.state.containers[i], w.lives[i].process.Exit()
 	w.lives[i].end()
 	w.lives[i] = life{}
-	c.onExit(exit, w.runner.Backoff)
+	c.onExit(exit, w.runner.RestartDelay)
 	w.runner.Log.Info("container ended", "pod", w.pod.Load().Name, "container", c.spec.Name, "process",
 		c.lastPID, "code", exit.Code, "signal", exit.Signal)
 }
