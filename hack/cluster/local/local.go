@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 	"k8s.io/client-go/kubernetes"
@@ -183,15 +182,12 @@ func (c *Cluster) manager() (process.Supervised, error) {
 		}
 	}
 	return process.Supervised{
-		Path:         m.Path,
-		Args:         m.Args,
-		Env:          append(os.Environ(), "KUBECONFIG="+kubeconfig),
-		Log:          filepath.Join(c.options.State, "manager.log"),
-		PIDFile:      filepath.Join(c.options.State, "manager.pid"),
-		Restart:      true,
-		RestartDelay: time.Second,
-		Grace:        10 * time.Second,
-		Report:       c.options.Report,
+		Path:    m.Path,
+		Args:    m.Args,
+		Env:     append(os.Environ(), "KUBECONFIG="+kubeconfig),
+		Log:     filepath.Join(c.options.State, "manager.log"),
+		PIDFile: filepath.Join(c.options.State, "manager.pid"),
+		Report:  c.options.Report,
 	}, nil
 }
 

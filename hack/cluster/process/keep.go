@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 )
 
 // Keep keeps a program running until the context ends, for a library that starts a program once and
@@ -15,14 +14,11 @@ func Keep(ctx context.Context, args []string) error {
 		return fmt.Errorf("keep: name the path of the log and the program to run")
 	}
 	return Supervised{
-		Path:         args[1],
-		Args:         args[2:],
-		Env:          os.Environ(),
-		Log:          args[0] + ".log",
-		PIDFile:      args[0] + ".pid",
-		Restart:      true,
-		RestartDelay: time.Second,
-		Grace:        10 * time.Second,
-		Report:       func(sentence string) { fmt.Fprintln(os.Stderr, "keep: "+sentence) },
+		Path:    args[1],
+		Args:    args[2:],
+		Env:     os.Environ(),
+		Log:     args[0] + ".log",
+		PIDFile: args[0] + ".pid",
+		Report:  func(sentence string) { fmt.Fprintln(os.Stderr, "keep: "+sentence) },
 	}.Run(ctx)
 }

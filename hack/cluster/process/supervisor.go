@@ -8,7 +8,12 @@ import (
 	"time"
 )
 
-// Supervised is a program that is kept running.
+const (
+	restartDelay = time.Second      // from its end until it is started again
+	grace        = 10 * time.Second // between SIGTERM and SIGKILL when the context ends
+)
+
+// Supervised is a program that is kept running: whenever it ends by itself, it is started again.
 type Supervised struct {
 	Path string
 	Args []string // without the program's own name
@@ -17,33 +22,24 @@ type Supervised struct {
 	Log string
 	// PIDFile holds its process id while it runs.
 	PIDFile string
-	// Restart starts it again, whenever it ends by itself, after RestartDelay.
-	Restart      bool
-	RestartDelay time.Duration
-	// Grace is how long it has between SIGTERM and SIGKILL when the context ends.
-	Grace time.Duration
 	// Report is told in a sentence of every start and end. It must not block.
 	Report func(string)
 }
 
 // Run runs the program until the context ends, and stops it then. It returns early, with an error,
-// only if the program cannot be started or ends while Restart is false.
+// only if the program cannot be started.
 func (s Supervised) Run(ctx context.Context) error {
 	for {
 		exit, err := s.runOnce(ctx)
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
-		if !s.Restart {
-			return fmt.Errorf("%s ended with exit code %d: see %s; it last said: %s", s.Path, exit.Code,
-				s.Log, lastLine(s.Log))
-		}
 		s.Report(fmt.Sprintf("%s ended with exit code %d, starting it again in %s; it last said: %s",
-			s.Path, exit.Code, s.RestartDelay, lastLine(s.Log)))
+			s.Path, exit.Code, restartDelay, lastLine(s.Log)))
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(s.RestartDelay):
+		case <-time.After(restartDelay):
 		}
 	}
 }
@@ -65,14 +61,14 @@ func (s Supervised) runOnce(ctx context.Context) (Exit, error) {
 	}
 	defer os.Remove(s.PIDFile) //nolint:errcheck // nothing hangs on it
 	if err := s.note(child.PID); err != nil {
-		child.Stop(s.Grace)
+		child.Stop(grace)
 		return Exit{}, err
 	}
 	s.Report(fmt.Sprintf("%s runs as process %d, output in %s", s.Path, child.PID, s.Log))
 	select {
 	case <-child.Done():
 	case <-ctx.Done():
-		child.Stop(s.Grace)
+		child.Stop(grace)
 	}
 	return child.Exit(), nil
 }
