@@ -24,6 +24,7 @@ var ErrMissing = errors.New("prometheus is not on the PATH: install it (Debian's
 type Server struct {
 	Client
 
+	url     string
 	command *exec.Cmd
 	ended   chan struct{} // closed when it has ended, with err
 	err     error
@@ -55,6 +56,10 @@ func Start(
 	if err != nil {
 		return nil, err
 	}
+	s := &Server{url: "http://" + address.Address, ended: make(chan struct{})}
+	if s.Client, err = newClient(s.url); err != nil {
+		return nil, errors.Join(err, address.Close())
+	}
 	//nolint:gosec,noctx // the program is the user's own; Close ends it
 	command := exec.Command(program, "--config.file", filepath.Join(folder, "prometheus.yaml"),
 		"--storage.tsdb.path", filepath.Join(folder, "data"), "--web.listen-address", address.Address)
@@ -63,11 +68,7 @@ func Start(
 	if err := command.Start(); err != nil {
 		return nil, errors.Join(err, address.Close())
 	}
-	s := &Server{
-		Client:  Client{URL: "http://" + address.Address},
-		command: command,
-		ended:   make(chan struct{}),
-	}
+	s.command = command
 	go func() {
 		s.err = errors.Join(command.Wait(), address.Close())
 		close(s.ended)
@@ -86,7 +87,7 @@ func (s *Server) ready(ctx context.Context) error {
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/-/ready", nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/-/ready", nil)
 		if err != nil {
 			return err
 		}

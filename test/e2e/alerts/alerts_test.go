@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	promapi "github.com/prometheus/client_golang/api/prometheus/v1"
+	"github.com/prometheus/common/model"
+
 	"github.com/podesta-dev/podesta/test/alerts"
-	"github.com/podesta-dev/podesta/test/prometheus"
 )
 
 // fault brings an alert about, and ends it.
@@ -43,7 +45,7 @@ func TestAlerts(t *testing.T) {
 		well, err := prom.Query(t.Context(), `
 			count(podesta_agent_has_coordinator{group="scheduler"} == 1) == 3
 			and on () podesta_group_has_coordinator{group="scheduler"} == 1
-			unless on () ALERTS{group="scheduler"}`, time.Now())
+			unless on () ALERTS{group="scheduler"}`)
 		return len(well) > 0, err
 	})
 	begun := time.Now()
@@ -58,8 +60,8 @@ func TestAlerts(t *testing.T) {
 	// The manager is for all groups, so its fault comes alone.
 	t.Run("PodestaManagerAbsent", managerIsAway)
 	for _, fired := range everFired(t, `ALERTS{alertstate="firing", group="scheduler"}`, begun) {
-		t.Errorf("of the group that nothing happened to, there was %v from %v on", fired.Labels,
-			fired.Points[0].At)
+		t.Errorf("of the group that nothing happened to, there was %v from %v on", fired.Metric,
+			fired.Values[0].Timestamp.Time())
 	}
 	all := map[string]bool{"PodestaManagerAbsent": true}
 	for _, f := range faults {
@@ -104,18 +106,19 @@ func (f fault) says(t *testing.T, command, cause string) {
 func fires(t *testing.T, alert, group string) {
 	t.Helper()
 	begun := time.Now()
-	var found prometheus.Alert
+	var found promapi.Alert
 	eventually(t, alert+" of "+group, func() (ok bool, err error) {
 		found, ok, err = firing(t.Context(), alert, group)
 		return ok, err
 	})
 	t.Logf("%s fires after %v: %s", alert, time.Since(begun).Round(time.Millisecond), found.Annotations["summary"])
-	for name, text := range found.Annotations {
+	for name, value := range found.Annotations {
+		text := string(value)
 		if strings.Contains(text, "<no value>") || strings.Contains(text, "error expanding") || strings.Contains(text, "{{") {
 			t.Errorf("%s of %s is %q", name, alert, text)
 		}
 	}
-	if !strings.Contains(found.Annotations["summary"], group) {
+	if !strings.Contains(string(found.Annotations["summary"]), group) {
 		t.Errorf("the summary does not name the group %s: %q", group, found.Annotations["summary"])
 	}
 }
@@ -129,18 +132,18 @@ func ended(t *testing.T, alert, group string) {
 	})
 }
 
-func firing(ctx context.Context, alert, group string) (prometheus.Alert, bool, error) {
+func firing(ctx context.Context, alert, group string) (promapi.Alert, bool, error) {
 	all, err := prom.Firing(ctx)
 	for _, a := range all {
-		if a.Labels["alertname"] == alert && a.Labels["group"] == group {
+		if a.Labels["alertname"] == model.LabelValue(alert) && a.Labels["group"] == model.LabelValue(group) {
 			return a, true, err
 		}
 	}
-	return prometheus.Alert{}, false, err
+	return promapi.Alert{}, false, err
 }
 
 // everFired are the series of an expression since an instant.
-func everFired(t *testing.T, expr string, since time.Time) []prometheus.Series {
+func everFired(t *testing.T, expr string, since time.Time) model.Matrix {
 	t.Helper()
 	all, err := prom.Range(t.Context(), expr, since, time.Now(), every)
 	must(t, err)

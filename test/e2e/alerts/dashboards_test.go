@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/test/prometheus"
 )
 
 // phase is a part of what happens to the group, between two instants.
@@ -102,7 +102,7 @@ var trouble = regexp.MustCompile(`^max by .*podesta_group_(stalled|degraded)\{.*
 func shows(t *testing.T, expr string) {
 	t.Helper()
 	eventually(t, "an answer to "+expr, func() (bool, error) {
-		all, err := prom.Query(t.Context(), expr, time.Now())
+		all, err := prom.Query(t.Context(), expr)
 		return len(all) > 0, err
 	})
 }
@@ -113,7 +113,7 @@ func scraped(t *testing.T, g *group) {
 	since := time.Now()
 	eventually(t, "scrapes of all agents", func() (bool, error) {
 		all, err := prom.Query(t.Context(), fmt.Sprintf(`min(timestamp(up{group=%[1]q} == 1)) > %[2]f and on () count(up{group=%[1]q} == 1) == 5 `+
-			`and on () min(timestamp(podesta_groups)) > %[2]f`, g.Group, float64(since.UnixMilli())/1000), time.Now())
+			`and on () min(timestamp(podesta_groups)) > %[2]f`, g.Group, float64(since.UnixMilli())/1000))
 		return len(all) == 1, err
 	})
 }
@@ -155,11 +155,11 @@ func show(t *testing.T, file string, begun time.Time, phases []phase) {
 }
 
 // answered reports whether there is a number during a part.
-func answered(answer []prometheus.Series, during phase) bool {
+func answered(answer model.Matrix, during phase) bool {
 	for _, series := range answer {
-		for _, point := range series.Points {
-			if !point.At.Before(during.begin) && !point.At.After(during.over) &&
-				!math.IsNaN(point.Value) && !math.IsInf(point.Value, 0) {
+		for _, point := range series.Values {
+			at, value := point.Timestamp.Time(), float64(point.Value)
+			if !at.Before(during.begin) && !at.After(during.over) && !math.IsNaN(value) && !math.IsInf(value, 0) {
 				return true
 			}
 		}
