@@ -2,7 +2,7 @@
 // change after another to the code, such as < for <=, and runs the tests of the package with it. If
 // they pass, the mutant has survived: a test is missing, or the code does nothing.
 //
-//	go run ./hack/mutants [-only REGEXP] [-within 10m [-first N]] [-parallel N] [-o FILE]
+//	go run ./hack/mutants [-only REGEXP] [-within 10m] [-o FILE]
 //
 // The tree stays as it is: the compiler gets the changed file as an overlay. The operators are in
 // operators.go. If a change to a line makes no difference, the line ends with a comment that says
@@ -27,6 +27,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // core is the code that keeps two processes from acting at once: folders, and of some folders only
@@ -54,20 +56,16 @@ var core = []struct {
 }
 
 type options struct {
-	only     *regexp.Regexp
-	within   time.Duration
-	first    int
-	parallel int
-	file     string
+	only   *regexp.Regexp
+	within time.Duration
+	file   string
 }
 
 func main() {
 	var o options
 	only := flag.String("only", "", "try only mutants that match, such as internal/lease/voter.go")
-	flag.DurationVar(&o.within, "within", 0, "begin no mutant after this time, and begin with the "+
-		"one that -first names; 0: try all")
-	flag.IntVar(&o.first, "first", -1, "the number of the first mutant; -1: a random one")
-	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "how many mutants to try at once")
+	flag.DurationVar(&o.within, "within", 0, "begin with a random mutant, and begin none after this "+
+		"time; 0: try all")
 	flag.StringVar(&o.file, "o", "", "write the result to this file as Markdown, too")
 	flag.Parse()
 	var err error
@@ -87,12 +85,12 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if o.within > 0 && o.first < 0 {
-		o.first = rand.IntN(len(all))
+	first := 0
+	if o.within > 0 {
+		first = rand.IntN(len(all))
 	}
-	first := max(0, o.first) % len(all)
 	fmt.Printf("mutants: %d, from number %d\n", len(all), first)
-	results, err := tryAll(ctx, append(all[first:len(all):len(all)], all[:first]...), o)
+	results, err := tryAll(ctx, append(all[first:len(all):len(all)], all[:first]...), o.within)
 	if err != nil {
 		return err
 	}
@@ -133,38 +131,31 @@ type result struct {
 }
 
 // tryAll tries mutants in their order, some at a time, while there is time.
-func tryAll(ctx context.Context, all []mutant, o options) (results []result, err error) {
+func tryAll(ctx context.Context, all []mutant, within time.Duration) (results []result, err error) {
 	var (
-		begun   = time.Now()
-		mu      sync.Mutex
-		next    int
-		tests   = suites{limits: map[string]time.Duration{}}
-		workers sync.WaitGroup
+		begun = time.Now()
+		mu    sync.Mutex
+		tests = suites{limits: map[string]time.Duration{}}
 	)
-	take := func() (m mutant, ok bool) {
-		mu.Lock()
-		defer mu.Unlock()
-		late := o.within > 0 && time.Since(begun) > o.within
-		if next == len(all) || late || err != nil || ctx.Err() != nil {
-			return m, false
+	workers, ctx := errgroup.WithContext(ctx)
+	workers.SetLimit(runtime.NumCPU())
+	for _, m := range all {
+		if ctx.Err() != nil || within > 0 && time.Since(begun) > within {
+			break
 		}
-		next++
-		return all[next-1], true
-	}
-	for range max(1, o.parallel) {
-		workers.Go(func() {
-			for m, ok := take(); ok; m, ok = take() {
-				v, failed := tests.try(ctx, m)
-				mu.Lock()
-				if err = errors.Join(err, failed); failed == nil {
-					results = append(results, result{m, v})
-					fmt.Printf("%9s  %s\n", v, m)
-				}
-				mu.Unlock()
+		workers.Go(func() error {
+			v, err := tests.try(ctx, m)
+			if err != nil {
+				return err
 			}
+			mu.Lock()
+			defer mu.Unlock()
+			results = append(results, result{m, v})
+			fmt.Printf("%9s  %s\n", v, m)
+			return nil
 		})
 	}
-	workers.Wait()
+	err = workers.Wait()
 	return results, err
 }
 
