@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string) error {
 		return stress(ctx, args)
 	case "member": // started by the others
 		return member.Run(ctx, args)
-	case tether:
+	case "tether": // see controlplane
 		return tethered.Tether(args)
 	}
 	return errors.New("say what to do: failover or stress (each has --help)")

@@ -20,9 +20,6 @@ const (
 	etcdServer = "etcd server"
 )
 
-// tether has this program become another one that ends with it.
-const tether = "tether"
-
 // servers are those that run.
 type servers struct {
 	kubeconfig, api string // a file, and HOST:PORT
@@ -53,14 +50,9 @@ func startServers(ctx context.Context, dir string, systems []system) (*servers, 
 }
 
 func (s *servers) startAPI(ctx context.Context, programs, dir string) (err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	s.plane, err = controlplane.Start(ctx, controlplane.Options{
 		Assets: programs,
 		State:  dir,
-		Tether: []string{self, tether},
 	})
 	if err != nil {
 		return err

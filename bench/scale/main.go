@@ -41,7 +41,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == tetherCommand {
+	if len(os.Args) > 1 && os.Args[1] == "tether" { // see controlplane
 		fmt.Fprintln(os.Stderr, "scale:", process.Tether(os.Args[2:]))
 		os.Exit(1)
 	}
@@ -56,9 +56,6 @@ func main() {
 		os.Exit(1)
 	}
 }
-
-// tetherCommand has this program become another one that ends with it.
-const tetherCommand = "tether"
 
 // phases are what can be measured, in the order in which it makes sense.
 var phases = []struct {

@@ -100,10 +100,6 @@ func (s *site) startControlPlane(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	// 50,000 pods that were all made within minutes may not fit into etcd's default of 2 GiB
 	if err := os.Setenv("ETCD_QUOTA_BACKEND_BYTES", strconv.Itoa(8<<30)); err != nil {
 		return err
@@ -112,7 +108,6 @@ func (s *site) startControlPlane(ctx context.Context) error {
 		Assets: programs,
 		State:  filepath.Join(s.out, "cluster"),
 		CRDs:   []string{filepath.Join(s.root, "config", "crd", "bases")},
-		Tether: []string{self, tetherCommand},
 	})
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -112,15 +111,6 @@ func keepCommand() *cobra.Command {
 			return process.Keep(cmd.Context(), args)
 		},
 	}
-}
-
-// self is this program's file.
-func self() (string, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(path)
 }
 
 // say prints a sentence of progress.

@@ -123,12 +123,11 @@ func (c *cluster) Close() (err error) {
 // complete turns flags into options.
 func (f *flags) complete() (local.Options, error) {
 	o := f.options
-	me, err := self()
+	me, err := os.Executable()
 	if err != nil {
 		return o, err
 	}
 	in := func(path string) string { return filepath.Join(f.root, path) }
-	o.Tether, o.Keep = []string{me, "tether"}, []string{me, "keep"}
 	o.CRDs = []string{in("config/crd/bases")}
 	o.Manifests = []string{in("config/manager/namespace.yaml"), in("config/rbac")}
 	o.Manager.User = managerUser

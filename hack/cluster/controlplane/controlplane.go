@@ -2,6 +2,9 @@
 // that a kube-controller-manager does for every namespace: its ServiceAccount "default" and its
 // ConfigMap "kube-root-ca.crt".
 //
+// A program that uses this package handles the arguments tether (process.Tether) and, for
+// Options.Keep, keep (process.Keep); otherwise nothing starts.
+//
 // Nothing else of a control plane runs. There is no scheduler, no garbage collection, no Deployment
 // or StatefulSet controller; a deleted namespace stays Terminating. Every start is a fresh cluster:
 // no data is kept.
@@ -13,7 +16,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,14 +35,8 @@ type Options struct {
 	State string
 	// CRDs are files or directories of CustomResourceDefinitions to install.
 	CRDs []string
-	// Tether is a command to which the ID of this process and a command are appended. It becomes that
-	// command, and dies with this process (process.Tether). Without it, a SIGKILL of this program
-	// leaves etcd and kube-apiserver behind.
-	Tether []string
-	// Keep is a command that keeps the command appended to it running, after a path for its log and
-	// its process id (process.Keep). Without it, etcd and kube-apiserver are not started again when
-	// they end.
-	Keep []string
+	// Keep has etcd and kube-apiserver started again when they end.
+	Keep bool
 }
 
 // ControlPlane is a running API server.
@@ -174,20 +170,19 @@ func (c *ControlPlane) createLog(dir, name string) (*os.File, error) {
 	return log, err
 }
 
-// program runs the asset of that name, as Tether and Keep have it. envtest wants one file to run,
-// hence a script.
+// program runs the asset of that name as a child that ends with this program: by the arguments
+// tether and, with Keep, keep of this program itself. envtest wants one file to run, hence a
+// script.
 func program(o Options, bin, name string) (string, error) {
-	var words []string
-	if len(o.Tether) > 0 {
-		words = append(slices.Clone(o.Tether), strconv.Itoa(os.Getpid()))
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
 	}
-	if len(o.Keep) > 0 {
-		words = append(append(words, o.Keep...), filepath.Join(o.State, name))
+	words := []string{self, "tether", strconv.Itoa(os.Getpid())}
+	if o.Keep {
+		words = append(words, self, "keep", filepath.Join(o.State, name))
 	}
 	asset := filepath.Join(o.Assets, name)
-	if len(words) == 0 {
-		return asset, nil
-	}
 	// Before it starts a program, envtest asks it for its flags: a question that ends, so nothing is
 	// kept running.
 	text := "#!/bin/sh\n[ \"$1\" != --help ] || exec " + quoted(asset) + " --help\nexec " +

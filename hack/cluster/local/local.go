@@ -39,9 +39,6 @@ type Options struct {
 	Pods podrunner.Options
 	// Manager is run beside them unless its Path is empty.
 	Manager Manager
-	// Tether is a command that dies with this program, Keep one that keeps another running; see
-	// controlplane.Options.
-	Tether, Keep []string
 	// Report is told in a sentence what happens. It must not block.
 	Report func(string)
 }
@@ -111,8 +108,7 @@ func (c *Cluster) start(ctx context.Context) error {
 		Assets: c.Bin,
 		State:  c.options.State,
 		CRDs:   c.options.CRDs,
-		Tether: c.options.Tether,
-		Keep:   c.options.Keep,
+		Keep:   true,
 	})
 	if err != nil {
 		return err

@@ -96,7 +96,6 @@ func cluster(t *testing.T) (*Cluster, kubernetes.Interface) {
 			RestartDelay: 50 * time.Millisecond,
 			Resolve:      map[string]string{"who.shop.svc": "somebody"},
 		},
-		Tether: []string{me, "tether"}, Keep: []string{me, "keep"},
 		Report: func(text string) { t.Log(text) },
 	})
 	if err != nil {
