@@ -183,14 +183,7 @@ func (s *site) awaitBack(ctx context.Context, phase string, m meter, n int) erro
 	defer done()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
-	marks := []float64{0.5, 0.99, 1}
-	for len(marks) > 0 {
-		if float64(s.heard.Load()) >= marks[0]*float64(n) {
-			s.results.add(phase, fmt.Sprintf("until %g %% of %d agents are back", marks[0]*100, n),
-				time.Since(m.begun).Seconds(), "s")
-			marks = marks[1:]
-			continue
-		}
+	for s.heard.Load() < int64(n) {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -200,6 +193,8 @@ func (s *site) awaitBack(ctx context.Context, phase string, m meter, n int) erro
 			return fmt.Errorf("%d of %d agents are back after %v", s.heard.Load(), n, patience)
 		}
 	}
+	s.results.add(phase, fmt.Sprintf("until %d agents are back", n), time.Since(m.begun).Seconds(),
+		"s")
 	if err := s.awaitRight(ctx, "all statuses right"); err != nil {
 		return err
 	}
