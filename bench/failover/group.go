@@ -17,16 +17,23 @@ import (
 	"github.com/podesta-dev/podesta/test/observer"
 )
 
+// Of every group; these are the defaults of the product.
+const (
+	heartbeat = 100 * time.Millisecond
+	timeout   = 500 * time.Millisecond
+	longest   = time.Second // lease
+	shortest  = 100 * time.Millisecond
+)
+
+// patience is how long a step may take before the measurement is given up.
+const patience = time.Minute
+
 // plan says what group to make.
 type plan struct {
-	agent, binary             string // its name, and path
-	network                   string // of its loopback addresses, with a dot at the end
-	algorithm, safety         string
-	size                      int
-	heartbeat, lease, timeout time.Duration
-	shortest                  time.Duration // lease
-	// how long a step may take before the measurement is given up
-	patience time.Duration
+	agent, binary     string // its name, and path
+	network           string // of its loopback addresses, with a dot at the end
+	algorithm, safety string
+	size              int
 }
 
 // roster of the plan: p1 to pN, the last one with the highest priority. Guarded groups keep whom
@@ -39,10 +46,10 @@ func (p plan) roster() roster.Roster {
 		Generation:   1,
 		Algorithm:    p.algorithm,
 		Safety:       p.safety,
-		Heartbeat:    p.heartbeat,
-		Timeout:      p.timeout,
-		Lease:        p.lease,
-		LeaseMinimum: min(p.shortest, p.lease),
+		Heartbeat:    heartbeat,
+		Timeout:      timeout,
+		Lease:        longest,
+		LeaseMinimum: shortest,
 		Preemption:   roster.Never,
 	}
 	for i := range p.size {
@@ -78,11 +85,11 @@ type group struct {
 	mended time.Time // when the last fault was over
 }
 
-var errRestless = errors.New("given up: raise --patience, or give the machine less to do")
+var errRestless = errors.New("given up: give the machine less to do")
 
 // patiently bounds a step.
 func (g *group) patiently(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, g.patience, errRestless)
+	return context.WithTimeoutCause(ctx, patience, errRestless)
 }
 
 func newGroup(ctx context.Context, p plan) (*group, error) {
@@ -189,7 +196,7 @@ func (g *group) ready(ctx context.Context) (coordinator string, err error) {
 		}
 		since = slices.MaxFunc([]time.Time{since, g.mended}, time.Time.Compare)
 		// at any moment of a heartbeat: a fault that keeps step with the renewals finds leases of one age
-		if err := g.until(ctx, since.Add(g.settling()+rand.N(g.heartbeat))); err != nil {
+		if err := g.until(ctx, since.Add(g.settling()+rand.N(heartbeat))); err != nil {
 			return "", err
 		}
 		if g.still(ctx, agreed.Coordinator) == nil { // else it was not quiet yet
@@ -226,9 +233,9 @@ func (g *group) still(ctx context.Context, coordinator string) error {
 // nobody after its restart, and those of the votes, which are for the longest lease.
 func (g *group) settling() time.Duration {
 	if g.safety == roster.Guarded {
-		return max(5*g.heartbeat, 2*g.lease)
+		return max(5*heartbeat, 2*longest)
 	}
-	return 5 * g.heartbeat
+	return 5 * heartbeat
 }
 
 // until waits for an instant.

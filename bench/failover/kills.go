@@ -23,7 +23,7 @@ type failovers struct {
 // all agree.
 func kills(ctx context.Context, o options) error {
 	fmt.Printf("From SIGKILL of the coordinator, in milliseconds; heartbeat %v, leases of %v to %v:"+
-		"\n\n", o.heartbeat, o.shortest, o.lease)
+		"\n\n", heartbeat, shortest, longest)
 	fmt.Println("| algorithm | processes | safety | agent | formed after | kills " +
 		"| every survivor names the new one: median | p90 | p99 | max " +
 		"| the new one may act: median | p90 | p99 | max | resident, median agent |")

@@ -71,11 +71,6 @@ type options struct {
 	safeties   []string
 	kills      int
 	span       time.Duration
-	heartbeat  time.Duration
-	lease      time.Duration
-	shortest   time.Duration
-	timeout    time.Duration
-	patience   time.Duration
 }
 
 // flagSet has the flags change the options.
@@ -93,12 +88,6 @@ func (o *options) flagSet(command string) *pflag.FlagSet {
 	f.IntSliceVar(&o.sizes, "processes", []int{5, 20}, "the sizes of groups, 2 to 250")
 	f.StringSliceVar(&o.safeties, "safety", []string{roster.Classic, roster.Guarded},
 		"Classic, Guarded or both")
-	f.DurationVar(&o.heartbeat, "heartbeat", 100*time.Millisecond, "the groups' heartbeat")
-	f.DurationVar(&o.lease, "lease", time.Second, "the Guarded groups' longest lease")
-	f.DurationVar(&o.shortest, "lease-minimum", 100*time.Millisecond,
-		"their shortest; with that of --lease it never changes")
-	f.DurationVar(&o.timeout, "timeout", 500*time.Millisecond, "the groups' timeout")
-	f.DurationVar(&o.patience, "patience", time.Minute, "how long a group may take to agree")
 	return f
 }
 
@@ -143,11 +132,6 @@ func (o options) plans(algorithm string, size int) (all []plan) {
 				algorithm: algorithm,
 				safety:    safety,
 				size:      size,
-				heartbeat: o.heartbeat,
-				lease:     o.lease,
-				shortest:  o.shortest,
-				timeout:   o.timeout,
-				patience:  o.patience,
 			})
 		}
 	}
