@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -30,6 +31,7 @@ const (
 type flags struct {
 	options         local.Options
 	root            string // of the source tree
+	bin             string // where manager and agent are; if empty, bin/ of the source tree
 	roster          string // where the manager serves agents; if empty, a free port
 	images, resolve []string
 }
@@ -52,6 +54,7 @@ func upCommand() *cobra.Command {
 	}
 	f.add(cmd)
 	_ = cmd.MarkFlagRequired("dir") // fails only for a flag that does not exist
+	cmd.Flags().StringVar(&f.bin, "bin", "", "directory with manager and agent (default ROOT/bin)")
 	cmd.Flags().StringVar(&f.roster, "roster", "", "address at which the manager serves agents "+
 		"(default one that is free)")
 	cmd.Flags().StringArrayVar(&o.Manager.Args, "manager-arg", nil,
@@ -128,15 +131,16 @@ func (f *flags) complete() (local.Options, error) {
 		return o, err
 	}
 	in := func(path string) string { return filepath.Join(f.root, path) }
+	bin := cmp.Or(f.bin, in("bin"))
 	o.CRDs = []string{in("config/crd/bases")}
 	o.Manifests = []string{in("config/manager/namespace.yaml"), in("config/rbac")}
 	o.Manager.User = managerUser
 	o.Manager.Args = append([]string{"--roster-address=" + f.roster, "--health-address=0"},
 		o.Manager.Args...)
-	if o.Manager.Path, err = program(in("bin/manager")); err != nil {
+	if o.Manager.Path, err = program(filepath.Join(bin, "manager")); err != nil {
 		return o, err
 	}
-	programs, err := pairs("--image", append(slices.Clone(f.images), agentImage+"="+in("bin/agent")))
+	programs, err := pairs("--image", append(slices.Clone(f.images), agentImage+"="+filepath.Join(bin, "agent")))
 	if err != nil {
 		return o, err
 	}

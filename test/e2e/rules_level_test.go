@@ -25,8 +25,7 @@ func TestRulesLevels(t *testing.T) {
 	in.install(older, "manager")
 	in.install(older, "agent")
 	state := t.TempDir()
-	cluster, err := stage.Up(t.Context(), root, state, os.Stderr,
-		"--manager", filepath.Join(in.dir, "manager"), "--agent", filepath.Join(in.dir, "agent"))
+	cluster, err := stage.Up(t.Context(), root, state, os.Stderr, "--bin", in.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
