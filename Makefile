@@ -302,7 +302,7 @@ MANIFESTS = $(INSTALL) kustomize build config/$(1) | sed 's|ghcr.io/podesta-dev/
 
 .PHONY: install
 install: ## Install the CRD.
-	@$(KUBECTL) apply --server-side -k config/crd
+	@$(KUBECTL) apply --server-side --force-conflicts -k config/crd
 
 .PHONY: uninstall
 uninstall: ## Remove the CRD, and with it every ElectionGroup.
@@ -314,8 +314,8 @@ run: install ## Run the manager here, with your rights. Agents reach it if podes
 
 .PHONY: deploy
 deploy: install-tools ## Install everything with the images IMAGES and TAG: CRD, manager, policies, injection of agents.
-	@$(call MANIFESTS,default) | $(KUBECTL) apply --server-side -f -
-	@$(call MANIFESTS,inject) | $(KUBECTL) apply --server-side -f -
+	@$(call MANIFESTS,default) | $(KUBECTL) apply --server-side --force-conflicts -f -
+	@$(call MANIFESTS,inject) | $(KUBECTL) apply --server-side --force-conflicts -f -
 	@$(KUBECTL) rollout status deployment/podesta-manager --namespace podesta-system --timeout=3m
 
 .PHONY: undeploy
