@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,8 +20,12 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// settled is for how long nothing must have changed before a fault.
-const settled = 2 * time.Second
+// settled is for how long nothing must have changed before a fault. A fault comes up to anyInstant
+// later, or it would always strike at the same moment between two renewals.
+const (
+	settled    = 2 * time.Second
+	anyInstant = 100 * time.Millisecond
+)
 
 // team is the members of one system, as processes.
 type team struct {
@@ -188,7 +193,7 @@ func (t *team) ready(ctx context.Context) (leader string, err error) {
 		}
 		select {
 		case <-t.book.Changed():
-		case <-time.After(settled):
+		case <-time.After(settled + rand.N(anyInstant)):
 			if now, ok := t.book.Leader(); ok && now == leader {
 				return leader, nil
 			}
