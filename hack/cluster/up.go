@@ -140,7 +140,8 @@ func (f *flags) complete() (local.Options, error) {
 	if o.Manager.Path, err = program(filepath.Join(bin, "manager")); err != nil {
 		return o, err
 	}
-	programs, err := pairs("--image", append(slices.Clone(f.images), agentImage+"="+filepath.Join(bin, "agent")))
+	agent := agentImage + "=" + filepath.Join(bin, "agent")
+	programs, err := pairs("--image", append(slices.Clone(f.images), agent))
 	if err != nil {
 		return o, err
 	}

@@ -134,8 +134,8 @@ func (o *order) sorted(compare func(a, b int) int) []int {
 	return all
 }
 
-// pasts returns the set of events that happened before each event, a bit for each, given an order of
-// them all in which none comes before one that happened before it.
+// pasts returns the set of events that happened before each event, a bit for each. It is given an
+// order of them all in which none comes before one that happened before it.
 func (o *order) pasts(inOrder []int) []big.Int {
 	pasts := make([]big.Int, len(o.before))
 	for _, v := range inOrder {

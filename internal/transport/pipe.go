@@ -44,7 +44,7 @@ func (p *pipeEnd) isCut() bool { return p.network.isCut(p.from, p.to) }
 
 // Write blocks until the other end has read it.
 func (p *pipeEnd) Write(b []byte) (int, error) {
-	time.Sleep(p.network.delay(p.from, p.to))
+	<-time.After(p.network.delay(p.from, p.to))
 	if p.isCut() {
 		return len(b), nil
 	}
