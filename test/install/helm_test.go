@@ -104,7 +104,7 @@ func compare(t *testing.T, manifest, rendered objects) {
 		got[name] = object.Object
 	}
 	if difference := cmp.Diff(want, got); difference != "" {
-		t.Errorf("charts/podesta differs from config/ (run `make dist`, then bring the template up to date):\n- config/, + the chart\n%s", difference)
+		t.Errorf("charts/podesta differs from config/ (bring the template up to date):\n- config/, + the chart\n%s", difference)
 	}
 }
 

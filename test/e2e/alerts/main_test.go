@@ -2,8 +2,8 @@
 // its real fault, on the local cluster of hack/cluster, with a real Prometheus that scrapes the
 // manager and the agents as docs/start/install.md says; kubectl election explains what is wrong,
 // and the commands of the runbook mend it. And it has every query of every dashboard answered.
-// `make alerts` runs it; `make story` has what needs only kubectl happen on a kind cluster. It
-// needs bin/ (make build), KUBEBUILDER_ASSETS (bin/cluster assets), and Prometheus on the PATH.
+// `make alerts` runs it. It needs bin/ (make build), KUBEBUILDER_ASSETS (bin/cluster assets), and
+// Prometheus on the PATH.
 package alerts
 
 import (
