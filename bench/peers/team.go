@@ -20,12 +20,9 @@ import (
 	"github.com/podesta-dev/podesta/test/register"
 )
 
-// settled is for how long nothing must have changed before a fault. A fault comes up to anyInstant
-// later, or it would always strike at the same moment between two renewals.
-const (
-	settled    = 2 * time.Second
-	anyInstant = 100 * time.Millisecond
-)
+// settled is for how long nothing must have changed before a fault. A fault comes a little later, at
+// any instant, or it would always strike at the same moment between two renewals.
+const settled = 2 * time.Second
 
 // team is the members of one system, as processes.
 type team struct {
@@ -193,7 +190,7 @@ func (t *team) ready(ctx context.Context) (leader string, err error) {
 		}
 		select {
 		case <-t.book.Changed():
-		case <-time.After(settled + rand.N(anyInstant)):
+		case <-time.After(settled + rand.N(settled/20)):
 			if now, ok := t.book.Leader(); ok && now == leader {
 				return leader, nil
 			}
