@@ -1,10 +1,8 @@
 package manager
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -69,37 +67,11 @@ func (w *writes) watch(next http.RoundTripper) http.RoundTripper {
 			return next.RoundTrip(r)
 		}
 		line := r.Method + " " + r.URL.Path + " " + r.URL.Query().Get("fieldManager")
-		if strings.Contains(r.URL.Path, "/events") && r.Body != nil {
-			body, err := io.ReadAll(r.Body)
-			if err != nil {
-				return nil, err
-			}
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			if line += " " + reasonIn(body); r.Method == http.MethodPatch {
-				line += again
-			}
-		}
 		w.mu.Lock()
 		w.all = append(w.all, line)
 		w.mu.Unlock()
 		return next.RoundTrip(r)
 	})
-}
-
-// again marks the write of an event that was recorded before: client-go counts it up, and says
-// neither its reason nor its note once more.
-const again = "recorded again"
-
-// reasonIn finds the reason in an event, in whatever encoding it is sent.
-func reasonIn(event []byte) string {
-	for _, reason := range []string{"CoordinatorElected", "CoordinatorLost", "ProcessCrashed", "ProcessRecovered",
-		"RosterChanged", "VotersChanged", "VotersForgotten", "AgentMissing", "MajorityLost", "RoleLabelRefused",
-		"ServiceNameTaken", "ServiceRefused"} {
-		if bytes.Contains(event, []byte(reason)) {
-			return reason
-		}
-	}
-	return ""
 }
 
 // in returns the writes so far that concern the namespace, without it in their paths.
