@@ -25,7 +25,7 @@ const (
 	shortest  = 100 * time.Millisecond
 )
 
-// patience is how long a step may take before the measurement is given up.
+// patience is how long a step may take. Then the measurement fails.
 const patience = time.Minute
 
 // plan says what group to make.

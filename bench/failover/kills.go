@@ -10,7 +10,7 @@ import (
 	"github.com/podesta-dev/podesta/test/observer"
 )
 
-// failovers are those of one group.
+// failovers has what was measured of one group.
 type failovers struct {
 	named []time.Duration // until every survivor named the same new coordinator
 	acted []time.Duration // until the app of that one heard that it may act

@@ -17,7 +17,7 @@ type failoverOptions struct {
 	rounds int
 }
 
-// failovers are those of one system after one kind of fault.
+// failovers has the failovers of one system after one kind of fault.
 type failovers struct {
 	System string          `json:"system"`
 	Fault  string          `json:"fault"`

@@ -50,7 +50,7 @@ func (o *options) flagSet(command string) *pflag.FlagSet {
 	return f
 }
 
-// parse reads the flags, and returns the systems to compare and what is known of the results.
+// parse reads the flags. It returns the systems to compare, and results without figures yet.
 func (o *options) parse(
 	f *pflag.FlagSet, args []string, known []system,
 ) ([]system, *results, error) {

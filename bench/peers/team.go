@@ -205,8 +205,8 @@ func (t *team) survivors(of string) []string {
 	return slices.DeleteFunc(slices.Clone(t.names), func(n string) bool { return n == of })
 }
 
-// close kills all members and waits for their end. It leaves what was said and done beside their
-// logs, for whoever looks into a change of leader.
+// close kills all members and waits for their end. It writes what they said and what was done to
+// them into a file beside their logs, which explains a change of leader.
 func (t *team) close() {
 	t.mu.Lock()
 	t.closing = true

@@ -90,7 +90,8 @@ func said(tried string, err error) error {
 	}
 }
 
-// asksVersion returns how the API server is asked for its version. Its answer shows its clock, too.
+// asksVersion returns a function that asks the API server for its version. The answer shows the API
+// server's clock, too.
 func (s *apiServer) asksVersion(
 	clock *apiclock.Clock,
 ) func(context.Context) (check.Version, check.Clock, error) {
