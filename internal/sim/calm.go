@@ -35,7 +35,7 @@ func (w *World) quieten() {
 	if w.rogue >= 0 {
 		w.processes[w.rogue].up = false
 		w.halt(w.rogue)
-		w.plan(w.now+leftovers, Faults, expelTask, w.rogue) // a ring believes what it said until then
+		w.plan(w.now+leftovers, Faults, expelTask, w.rogue)
 	}
 	for i := range w.managers {
 		m := &w.managers[i]
@@ -44,6 +44,22 @@ func (w *World) quieten() {
 	w.mendBuilds()
 	for p := range int32(len(w.processes)) {
 		w.mendProcess(p)
+	}
+}
+
+// expel removes the rogue's pod. A ring believes what the rogue said until the roster changes (R12).
+// If the rogue's pod went earlier, processes with an older roster may have passed its lies on since,
+// so the group gets another roster.
+func (w *World) expel(p int32) {
+	if w.api.pods[p].there {
+		w.removePod(p)
+		return
+	}
+	for q := range w.api.pods {
+		if pod := &w.api.pods[q]; pod.there && pod.priority > 0 {
+			pod.priority++
+			return
+		}
 	}
 }
 

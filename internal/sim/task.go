@@ -132,7 +132,7 @@ func (w *World) handleFault(t *task) {
 			w.depart(t.p)
 		}
 	case expelTask:
-		w.removePod(t.p)
+		w.expel(t.p)
 	default:
 		w.fail("no such task: %d", t.kind)
 	}
