@@ -103,6 +103,10 @@ func TestClockRates(t *testing.T) {
 			{"none", func(time.Duration) lease.Reading { return lease.Reading{} }, true},
 			{"the wall clock is slewed by 10 %",
 				func(d time.Duration) lease.Reading { return lease.Reading{Wall: d / 10} }, true},
+			{"the wall clock is slewed by 20 % for a second, which is too short for a rate",
+				func(d time.Duration) lease.Reading {
+					return lease.Reading{Wall: min(d, time.Second) / 5}
+				}, true},
 			{"the boot clock runs at 0.9, the others are right",
 				func(d time.Duration) lease.Reading { return lease.Reading{Raw: d / 9, Wall: d / 9} },
 				true},
