@@ -108,7 +108,7 @@ func (a *activeListRing) add(m Message) {
 func (a *activeListRing) receive(_ Process, m Message) {
 	// nothing of this round has passed here
 	fresh := a.trips[m.Election.Initiator].election != m.Election
-	if !a.enter(&m) {
+	if !a.enter(&m, Elect, ElectNobody, Inquiry, Reply) {
 		return
 	}
 	switch m.Kind {

@@ -46,7 +46,7 @@ func (c *changRoberts) call(why Reason, initiator string) {
 }
 
 func (c *changRoberts) receive(_ Process, m Message) {
-	if !c.enter(&m) {
+	if !c.enter(&m, ElectMe, NewCoordinator) {
 		return
 	}
 	switch m.Kind {
@@ -58,13 +58,12 @@ func (c *changRoberts) receive(_ Process, m Message) {
 }
 
 func (c *changRoberts) onElectMe(m Message) {
-	p, known := c.find(m.Process)
+	p, _ := c.find(m.Process)
 	switch {
 	case m.Election.Initiator == c.self.Name: // rule 3, or a message of an earlier election
 		if m.Election == c.election && c.electing {
 			c.cameRound()
 		}
-	case m.Process != "" && !known: // its process has left the roster
 	case c.candidate() && (m.Process == "" || c.self.Outranks(p)): // rule 2
 		if !c.holding() {
 			initiator, _ := c.find(m.Election.Initiator)

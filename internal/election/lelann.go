@@ -47,13 +47,12 @@ func (l *leLann) call(why Reason) {
 }
 
 func (l *leLann) receive(_ Process, m Message) {
-	if !l.enter(&m) {
+	if !l.enter(&m, ElectMe, NewCoordinator) {
 		return
 	}
 	switch {
 	case m.Kind == NewCoordinator:
 		l.announced(m)
-	case m.Kind != ElectMe:
 	case m.Election.Initiator == l.self.Name: // rule 3
 		l.collect(m)
 	default: // rule 2

@@ -51,9 +51,13 @@ type mark struct {
 func (r *ring) travel() int { return 2 * len(r.roster) }
 
 // enter takes a message off the in-edge. It returns false if the message has travelled too far or
-// has passed here before.
-func (r *ring) enter(m *Message) bool {
-	if m.Hops <= 0 || m.Hops > r.travel() {
+// has passed here before. A member that lies cannot make a ring grow: enter also refuses kinds that
+// the algorithm does not use, a process that is not on the roster, and a list that is longer than
+// the roster.
+func (r *ring) enter(m *Message, kinds ...Kind) bool {
+	_, known := r.find(m.Process)
+	if !slices.Contains(kinds, m.Kind) || m.Process != "" && !known ||
+		len(m.List) > len(r.roster) || m.Hops <= 0 || m.Hops > r.travel() {
 		return false
 	}
 	m.Hops--

@@ -55,13 +55,12 @@ func (r *ringList) withSelf(list []string) []string {
 }
 
 func (r *ringList) receive(_ Process, m Message) {
-	if len(m.List) > len(r.roster) || !r.enter(&m) {
+	if !r.enter(&m, Election, Coordinator) {
 		return
 	}
 	switch {
 	case m.Kind == Coordinator: // rule 4
 		r.announced(m)
-	case m.Kind != Election:
 	case m.Election.Initiator != r.self.Name: // rule 2
 		m.List = r.withSelf(m.List)
 		r.pass(m)

@@ -121,6 +121,12 @@ func (r *Roster) find(name string) (lease.Member, bool) {
 	return lease.Member{}, false
 }
 
+// names reports whether a name is a member's, or empty.
+func (r *Roster) names(name string) bool {
+	_, ok := r.find(name)
+	return ok || name == ""
+}
+
 // has reports whether this very pod is a member.
 func (r *Roster) has(name, uid string) bool {
 	m, ok := r.find(name)

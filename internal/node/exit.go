@@ -8,7 +8,8 @@ func (n *Node) exit() {
 	if n.roster == nil {
 		return
 	}
-	n.stirred, n.waiting, n.called = true, waiting{}, n.election.Called()
+	n.stirred, n.called = true, n.election.Called()
+	n.waiting, n.early = waiting{}, waiting{}
 	n.election, n.detector = nil, nil // what ends in the lease protocol nominates nobody any more
 	n.authorise(lease.Event{Type: lease.RosterChanged})
 	n.note(Note{Type: Exits})

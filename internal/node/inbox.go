@@ -83,16 +83,25 @@ func (n *Node) stepElection(e election.Event) {
 
 // concernsElection is F5: while this process knows who holds the lease, or is about to, what others
 // say of elections must not reach the election algorithm, or a leaseholder that is not the highest
-// would be bullied for ever. Which incarnation speaks is noted all the same, and the message waits.
+// would be bullied for ever. Nor does a message reach it that names a process which is not on the
+// roster. Such messages wait, but the algorithm notes at once which incarnation has spoken.
 func (n *Node) concernsElection(e *election.Event) bool {
-	if e.Type != election.Receive && e.Type != election.Answered ||
-		!n.guarded() || !n.lease.IgnoresElections() {
+	led := n.guarded() && n.lease.IgnoresElections()
+	switch e.Type {
+	case election.Answered:
+		return !led
+	case election.Receive:
+	default:
 		return true
 	}
-	if e.Type == election.Answered {
-		return false
+	switch m := &e.Message; {
+	case led:
+		n.waiting.add(*e, n.now.Boot)
+	case !n.roster.names(m.Process) || !n.roster.names(m.Election.Initiator):
+		n.early.add(*e, n.now.Boot)
+	default:
+		return true
 	}
-	n.waiting.add(*e, n.now.Boot, 2*len(n.roster.Members))
 	e.Message = election.Message{}
 	return true
 }

@@ -36,6 +36,7 @@ type Node struct {
 
 	inbox     inbox
 	waiting   waiting // for this process to stop following the leaseholder
+	early     waiting // for a roster that has a name which this one does not have
 	nominated string  // by the election algorithm, as the lease protocol knows it
 	withdrawn bool    // by its app, or because it leaves
 	unhealthy bool    // the app is

@@ -54,14 +54,17 @@ func (n *Node) received(e *Event) {
 	}
 }
 
-// receivedElection takes a message of an election. One of another algorithm than ours is of a
-// roster that this process or the sender has yet to get; timeouts make up for it.
+// receivedElection takes a message of an election. It drops a message of another algorithm, and a
+// list or table that is longer than the roster: this process or the sender has yet to get a roster.
+// Timeouts make up for it.
 func (n *Node) receivedElection(e *Event) {
-	if e.Message.Algorithm != n.roster.Algorithm {
+	m := &e.Message.Election
+	if e.Message.Algorithm != n.roster.Algorithm ||
+		max(len(m.List), len(m.Table)) > len(n.roster.Members) {
 		return
 	}
 	opens := !n.episode.open()
-	if e.Message.Election.Kind != election.View {
+	if m.Kind != election.View {
 		n.episode.begin(n.now.Boot)
 	}
 	n.hear(e)
@@ -69,7 +72,7 @@ func (n *Node) receivedElection(e *Event) {
 		Type:        election.Receive,
 		Process:     e.From,
 		Incarnation: e.Incarnation,
-		Message:     e.Message.Election,
+		Message:     *m,
 	})
 	if s := n.election.State(); opens && s.Coordinator != "" && !s.Electing {
 		n.episode.cancel() // it changed nothing here

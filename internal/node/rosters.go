@@ -29,6 +29,10 @@ func (n *Node) rosterReceived(r *Roster) {
 		n.enter(r)
 		return
 	}
+	early := n.early.take(nil, n.now.Boot, n.T())
+	if r.Algorithm != n.roster.Algorithm {
+		early = nil
+	}
 	n.use(r)
 	n.note(Note{Type: RosterChanged})
 	n.detector.SetTiming(timing(r))
@@ -38,6 +42,9 @@ func (n *Node) rosterReceived(r *Roster) {
 		Roster:    processes(r),
 		Algorithm: r.Algorithm,
 	})
+	for _, e := range early {
+		n.elect(e)
+	}
 }
 
 // refuses reports whether this process does not support a roster's rules level (MC11). Then it

@@ -13,23 +13,34 @@ import (
 // it who holds the lease. But if the leaseholder dies before that, the election is held, and a
 // message that was lost here would be missed until a timer expires. So messages wait. They reach
 // the algorithm when this process stops following the leaseholder.
+//
+// Messages that name a process which is not on the roster wait, too: for the next roster, which may
+// name it, and for no longer than T.
 type waiting struct{ messages []postponed }
+
+// eachWaits is how many messages of one sender wait: those that arrived last.
+const eachWaits = 2
 
 type postponed struct {
 	at    lease.Instant
 	event election.Event
 }
 
-// add keeps a message. At most n are kept, those that arrived last. A VIEW says what was true when
-// it was sent, so it does not wait.
-func (w *waiting) add(e election.Event, now lease.Instant, n int) {
+// add keeps a message. A VIEW says what was true when it was sent, so it does not wait.
+func (w *waiting) add(e election.Event, now lease.Instant) {
 	if e.Message.Kind == election.View {
 		return
 	}
-	if len(w.messages) >= n {
-		w.messages = slices.Delete(w.messages, 0, 1)
-	}
+	waits := 0
 	w.messages = append(w.messages, postponed{now, e})
+	for i := len(w.messages) - 1; i >= 0; i-- {
+		if w.messages[i].event.Process != e.Process {
+			continue
+		}
+		if waits++; waits > eachWaits {
+			w.messages = slices.Delete(w.messages, i, i+1)
+		}
+	}
 }
 
 // take appends the messages that are no older than a duration to a slice, in the order in which

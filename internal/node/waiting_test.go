@@ -110,7 +110,7 @@ func TestViewsDoNotWait(t *testing.T) {
 	}
 }
 
-// G13: no more than two messages a member wait, the newest.
+// G13: no more than two messages of a member wait, the newest, whatever others send.
 func TestFewMessagesWait(t *testing.T) {
 	p := start(t, "P2", fourMembers())
 	p.request("P3", lease.Renew, 1)
@@ -121,8 +121,78 @@ func TestFewMessagesWait(t *testing.T) {
 	p.did()
 	p.step(node.Event{Type: node.LinkDown, From: "P3"})
 	did := p.did()
-	if n := strings.Count(did, "OK to P1"); n != 8 || strings.Contains(did, "OK to P0") {
-		t.Errorf("want the 8 newest answered; it did: %s", did)
+	if strings.Count(did, "OK to P1") != 2 || strings.Count(did, "OK to P0") != 1 {
+		t.Errorf("want two messages of P1 answered, and that of P0; it did: %s", did)
+	}
+}
+
+// G13: a message about a process that is not on the roster waits for the next roster, for T. Then
+// P1, the process before this one in the ring, has sent it in vain.
+func TestTalkOfStrangersWaits(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		then   func(p *process)
+		passed bool
+	}{
+		{"the next roster names it", func(*process) {}, true},
+		{"another message of P1 has come since", func(p *process) { p.elects("P8", 2) }, true},
+		{"two others have", func(p *process) { p.elects("P8", 2); p.elects("P8", 3) }, false},
+		{"T is over", func(p *process) { p.now += p.node.T() + ms }, false},
+	} {
+		r := newRoster(false)
+		r.Algorithm = "LeLann"
+		p := start(t, "P2", r)
+		p.elects("P9", 1)
+		c.then(p)
+		if did := p.did(); strings.Contains(did, "ELECT ME P9") {
+			t.Errorf("%s: it passes on what names a stranger: %s", c.name, did)
+		}
+		p.step(node.Event{
+			Type: node.RosterReceived,
+			Roster: edited(r, func(r *node.Roster) {
+				r.Members = append(r.Members, lease.Member{
+					Name:     "P9",
+					UID:      "uid",
+					Priority: 9,
+				})
+			}),
+		})
+		passed := slices.ContainsFunc(p.sent, func(m node.Message) bool {
+			return m.Election.Kind == election.ElectMe && m.Election.Process == "P9"
+		})
+		if passed != c.passed {
+			t.Errorf("%s: it is passed on: %t", c.name, passed)
+		}
+	}
+}
+
+// elects lets P1 pass on an ELECT ME of a process in the election of P1 with a sequence number.
+func (p *process) elects(candidate string, sequence uint64) {
+	m := electionMessage(election.ElectMe, "P1")
+	m.Algorithm, m.Election.Process, m.Election.Hops = "LeLann", candidate, 6
+	m.Election.Election.Sequence = sequence
+	p.receive("P1", m)
+}
+
+// G13: what lists more processes than the roster does not wait either.
+func TestLongListsDoNotWait(t *testing.T) {
+	for _, longer := range []int{0, 1} {
+		r := fourMembers()
+		r.Algorithm = "RingList"
+		p := start(t, "P2", r)
+		p.request("P3", lease.Renew, 1)
+		m := electionMessage(election.Election, "P1")
+		m.Algorithm, m.Election.Hops = "RingList", 8
+		m.Election.List = slices.Repeat([]string{"P1"}, len(r.Members)-1+longer)
+		m.Election.Table = make([]election.Entry, len(r.Members)+longer)
+		p.receive("P1", m)
+		p.step(node.Event{Type: node.LinkDown, From: "P3"})
+		passed := slices.ContainsFunc(p.sent, func(m node.Message) bool {
+			return m.Election.Election.Initiator == "P1"
+		})
+		if passed != (longer == 0) {
+			t.Errorf("%d longer than the roster: it is passed on: %t", longer, passed)
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"strconv"
+
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/node"
@@ -74,7 +76,7 @@ var forgedKinds = [...]election.Kind{
 func (w *World) forged() election.Message {
 	name := func() string {
 		if w.rng.IntN(10) == 0 {
-			return []string{"", "P99"}[w.rng.IntN(2)]
+			return []string{"", "stranger-" + strconv.Itoa(w.rng.IntN(1000))}[w.rng.IntN(2)]
 		}
 		return names[w.someone()]
 	}

@@ -46,7 +46,7 @@ func (w *World) checkStep(p int32, e *node.Event, r *node.Ready) {
 
 func (w *World) checkElection(p int32, e *node.Event, m *election.Message) {
 	n := len(w.processes)
-	if m.Hops < 0 || m.Hops > 2*n || !w.Rogue && max(len(m.List), len(m.Table)) > n+1 {
+	if m.Hops < 0 || m.Hops > 2*n || max(len(m.List), len(m.Table)) > n+1 {
 		w.fail("G13: %s sends %v", names[p], *m)
 	}
 	if in := &e.Message.Election; e.Type == node.Received && e.Message.Type == node.Election &&
