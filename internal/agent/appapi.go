@@ -41,7 +41,9 @@ type permissionJSON struct {
 //	GET /v1/permission   200 and the deadline if this pod may act, else 503
 //	GET /v1/session      server-sent events: `permission` now, at each change, before each deadline.
 //	                     Closing the session gives the permission up. The request carries the
-//	                     header Podesta-Session: open
+//	                     header Podesta-Session: open. With Podesta-Session: acknowledged there are
+//	                     events `acknowledge`, too, and the session ends if the app answers none
+//	POST /v1/acknowledge the app answers the event `acknowledge` that Podesta-Acknowledge names
 //	POST /v1/paused      the app read nothing of its session for as long as the header
 //	                     Podesta-Paused says
 //	POST /v1/suspect     the coordinator that Podesta-Suspect names does not answer the app
@@ -54,7 +56,7 @@ type permissionJSON struct {
 // read /v1/coordinator. In Classic groups none of this fences: another process may have been
 // elected before the answer is read.
 func AppAPI(b *Views, l *Ledger, told *Accounts) http.Handler {
-	a := appAPI{views: b, ledger: l}
+	a := appAPI{views: b, ledger: l, awaited: &awaited{}}
 	slots := make(chan struct{}, maxStreams)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", a.elector)
@@ -77,6 +79,7 @@ func AppAPI(b *Views, l *Ledger, told *Accounts) http.Handler {
 		answer := a.permission(l.Use)
 		write(w, okIf(answer.MayAct), answer)
 	})
+	mux.HandleFunc("POST /v1/acknowledge", a.acknowledge)
 	mux.HandleFunc("POST /v1/paused", a.paused)
 	mux.HandleFunc("POST /v1/suspect", a.suspect)
 	mux.HandleFunc("GET /v1/processes", func(w http.ResponseWriter, _ *http.Request) {
@@ -97,16 +100,17 @@ func AppAPI(b *Views, l *Ledger, told *Accounts) http.Handler {
 		follow: a.followCoordinator,
 	})
 	mux.Handle("GET /v1/session", &stream{
-		slots:   slots,
-		session: true,
-		follow:  a.followPermission,
+		slots:        slots,
+		follow:       a.followPermission,
+		acknowledged: a.followAcknowledged,
 	})
 	return mux
 }
 
 type appAPI struct {
-	views  *Views
-	ledger *Ledger
+	views   *Views
+	ledger  *Ledger
+	awaited *awaited
 }
 
 // coordinator describes the coordinator as of now. It checks the clock, so that an agent whose loop

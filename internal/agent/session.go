@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
@@ -15,10 +14,8 @@ const sessionHeader, sessionOpen = "Podesta-Session", "open"
 
 // noSession is the reply to a request for a session without that header.
 const noSession = "a session ties this process's candidacy to it: an app that means to open one " +
-	"sends the header " + sessionHeader + ": " + sessionOpen + "; to look, read /v1/coordinator"
-
-// meansSession reports whether a request means to open a session.
-func meansSession(r *http.Request) bool { return r.Header.Get(sessionHeader) == sessionOpen }
+	"sends the header " + sessionHeader + ": " + sessionOpen + ", or " + sessionAcknowledged +
+	"; to look, read /v1/coordinator"
 
 // againAtLeast is the least time after which a session repeats what has not changed.
 const againAtLeast = time.Millisecond
@@ -27,16 +24,25 @@ const againAtLeast = time.Millisecond
 // which revokes the permission, or reads renewals that came while the agent stood still.
 const loopMayLag = 50 * time.Millisecond
 
-// followPermission is a session. It tells the app whether it may act: now, at each change, when the
+// followPermission is a session whose connection is the app's only sign of life.
+func (a appAPI) followPermission(ctx context.Context, say say) { a.follow(ctx, say, asking{}) }
+
+// followAcknowledged is a session that ends if its app does not answer what it is asked.
+func (a appAPI) followAcknowledged(ctx context.Context, say say) {
+	a.follow(ctx, say, asking{awaited: a.awaited})
+}
+
+// follow is a session. It tells the app whether it may act: now, at each change, when the
 // deadline has moved on by a quarter of what is left, and again when a third of the time that it
 // was told last has passed. A permission ends at its deadline, because an agent that stands still
 // cannot revoke it. An app that is told that it may not act may give its session up, so a deadline
 // that has only passed is no news: where the whole agent stood still, the loop may find the
 // permission renewed. What was revoked and granted again before this goroutine came to it is told
 // as both: in between, the process may have been in another group, where others acted.
-func (a appAPI) followPermission(ctx context.Context, say say) {
+func (a appAPI) follow(ctx context.Context, say say, app asking) {
 	session := a.ledger.Open()
 	defer session.Close()
+	defer app.end()
 	alarm := a.ledger.clocks.Alarm()
 	defer alarm.Close()
 	last, revoked := permissionJSON{}, uint64(0) // the last event; revocations until then
@@ -44,6 +50,10 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 	for {
 		viewed, changed := a.views.Read()
 		permitted := a.ledger.Changed()
+		if !app.ask(a.ledger.clocks.Boot(), viewed.Lease, say) {
+			session.Cut() // the app may stand still, and read later what it was told
+			return
+		}
 		count := uint64(0)
 		l := a.permission(func() (p lease.Permission, ok bool) {
 			p, count, ok = session.use()
@@ -60,7 +70,7 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 		if !waits {
 			skipped := last.MayAct && l.MayAct && count != revoked
 			if skipped && !say("permission", a.permission(nothing)) || !say("permission", l) {
-				session.Cut() // the app may stand still, and read later what it was told
+				session.Cut()
 				return
 			}
 			last, revoked = l, count
@@ -72,7 +82,11 @@ func (a appAPI) followPermission(ctx context.Context, say say) {
 		if waits {
 			again = waitsUntil - now
 		}
-		alarm.Set(a.ledger.clocks.Boot() + again)
+		wake := a.ledger.clocks.Boot() + again
+		if app.awaited != nil {
+			wake = min(wake, app.next)
+		}
+		alarm.Set(wake)
 		select {
 		case <-ctx.Done():
 		case <-permitted:

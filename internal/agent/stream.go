@@ -22,10 +22,12 @@ const maxStreams = 64
 
 // stream serves server-sent events, to as many clients at once as there are slots.
 type stream struct {
-	slots   chan struct{}
-	session bool // opening it means something: the client says that it means it
-	states  bool // each event is a whole state, with an id that names it
-	follow  func(ctx context.Context, say say)
+	slots  chan struct{}
+	states bool // each event is a whole state, with an id that names it
+	follow func(ctx context.Context, say say)
+	// acknowledged follows in place of follow if the client says that it answers. If nil, the stream
+	// is no session. Opening a session means something: the client says that it means it.
+	acknowledged func(ctx context.Context, say say)
 }
 
 // say sends an event, or a comment if there is no data. It reports false if the client has gone.
@@ -37,9 +39,16 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "an event stream is read with GET", http.StatusMethodNotAllowed)
 		return
 	}
-	if s.session && !meansSession(r) {
-		http.Error(w, noSession, http.StatusBadRequest)
-		return
+	follow := s.follow
+	if s.acknowledged != nil {
+		switch r.Header.Get(sessionHeader) {
+		case sessionOpen:
+		case sessionAcknowledged:
+			follow = s.acknowledged
+		default:
+			http.Error(w, noSession, http.StatusBadRequest)
+			return
+		}
 	}
 	select {
 	case s.slots <- struct{}{}:
@@ -52,7 +61,7 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	control := http.NewResponseController(w)
-	s.follow(r.Context(), func(event string, data any) bool {
+	follow(r.Context(), func(event string, data any) bool {
 		if control.SetWriteDeadline(time.Now().Add(writeWithin)) != nil {
 			return false
 		}

@@ -34,6 +34,7 @@ type View struct {
 	Since        time.Time     // when this process began to follow the coordinator
 	Updated      time.Time     // when the Views got this coordinator, or nobody; Views.publish sets it
 	T            time.Duration // within which a live process answers, as measured
+	Lease        time.Duration // the longest of the roster; it may be 0 in Classic groups
 }
 
 // ProcessView is a row of the process status table.
@@ -117,6 +118,7 @@ func (a *agent) present(n node.View) View {
 		Leaving:      n.Leaving,
 		Last:         n.Last,
 		T:            a.node.T(),
+		Lease:        r.Lease,
 	}
 	if n.Since != 0 {
 		v.Since = time.Now().Add(n.Since - a.Ledger.clocks.Boot())
