@@ -30,7 +30,7 @@ type job struct {
 	closing bool          // the session is closed when the work has returned
 	gone    bool          // the work has returned
 	err     error         // the work's
-	early   bool          // it returned before its context ended
+	final   bool          // it returned before its context ended, or ended its goroutine
 
 	returned chan struct{} // closed when the work has returned, and what follows is done
 	watched  chan struct{} // closed when the alarm is no longer watched
@@ -92,21 +92,29 @@ func (j *job) start(work func(context.Context, Epoch) error) {
 	go j.watch()
 	go func() {
 		defer close(j.returned)
-		err := work(j.ctx, j.epoch)
-		j.mu.Lock()
-		j.gone, j.err, j.early = true, err, j.ctx.Context.Err() == nil
-		if j.early {
-			j.finish(ErrPermissionOver) // for what the work has left behind
-		}
-		closing := j.closing
-		j.mu.Unlock()
-		_ = j.alarm.Close() // ends watch
-		if closing {
-			j.shut()
-		} else if j.left != nil {
-			j.left()
-		}
+		err := errExited // unless the work returns; a panic ends the program
+		defer func() { j.ended(err) }()
+		err = work(j.ctx, j.epoch)
 	}()
+}
+
+// ended is called when the work has ended.
+func (j *job) ended(err error) {
+	j.mu.Lock()
+	j.gone, j.err = true, err
+	j.final = err == errExited || j.ctx.Context.Err() == nil
+	if j.final {
+		j.finish(ErrPermissionOver) // for what the work has left behind
+		j.closing = true
+	}
+	closing := j.closing
+	j.mu.Unlock()
+	_ = j.alarm.Close() // ends watch
+	if closing {
+		j.shut()
+	} else if j.left != nil {
+		j.left()
+	}
 }
 
 // outcome waits until the work has returned.
@@ -124,12 +132,11 @@ func (j *job) late() bool {
 	return j.gone && !j.closing
 }
 
-// result is how the work has ended that has returned. If it returned of its own accord, that is
-// final.
+// result is how the work has ended that has returned. If it ended of its own accord, that is final.
 func (j *job) result() outcome {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.early {
+	if j.final {
 		return outcome{err: j.err, final: true}
 	}
 	o := outcome{why: j.over}

@@ -15,10 +15,13 @@ import (
 	"github.com/podesta-dev/podesta/client/internal/leak"
 )
 
-const agentEnv = "PODESTA_TEST_AGENT"
+const agentEnv, panicEnv = "PODESTA_TEST_AGENT", "PODESTA_TEST_PANIC"
 
 func TestMain(m *testing.M) {
 	if url := os.Getenv(agentEnv); url != "" {
+		if os.Getenv(panicEnv) != "" {
+			panics(url)
+		}
 		acts(url)
 		return
 	}

@@ -16,6 +16,8 @@ var (
 
 	errRevoked    = fmt.Errorf("%w: the agent revoked it", ErrPermissionOver)
 	errNotRenewed = fmt.Errorf("%w: the agent did not renew it in time", ErrPermissionOver)
+
+	errExited = errors.New("the work ended its goroutine (runtime.Goexit), so it is called no more")
 )
 
 // ErrClassic means that the group is Classic: its permissions have no epoch and no deadline, so
@@ -53,7 +55,9 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 // the work's.
 //
 // If work returns before its context ends, Run closes the session, which hands over to another
-// process, and returns the error of work, or nil. If ctx ends, Run returns its error, once work has
+// process, and returns the error of work, or nil. If work ends its goroutine instead
+// (runtime.Goexit, which t.FailNow calls), Run does the same, and its error says so. If work panics,
+// the program ends, as it does when any other goroutine panics. If ctx ends, Run returns its error, once work has
 // returned, joined with that of work if that is another one than its context's, and was not
 // reported before (Client.Report). It returns ErrClassic in a Classic group, and an error if the
 // kernel refuses its clock or its timers, or if URL is no URL. An agent that is not there is waited
