@@ -45,7 +45,7 @@ func serve(t *testing.T, leader, session http.HandlerFunc) *Client {
 	}
 	if session != nil {
 		mux.HandleFunc("GET /v1/session", func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("Podesta-Session") != "open" { // as the agent does
+			if r.Header.Get("Podesta-Session") != "acknowledged" { // as the agent does
 				http.Error(w, "no session", http.StatusBadRequest)
 				return
 			}

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -13,17 +15,21 @@ import (
 // pauses tells the agent when this program read nothing of its session for long: it stood still, or
 // was not scheduled. The agent sees nothing of that. It then asks for a lease that is long enough,
 // within the group's bounds, so that the next such pause does not end the permission.
+//
+// It also answers what the agent asks over the session. That shows that this program runs, and reads
+// its session. It does not show that the work makes progress.
 type pauses struct {
-	gaps chan time.Duration // capacity 1
-	last Permission         // zero before the first
+	gaps  chan time.Duration // capacity 1
+	asked chan string        // capacity 1: the token of a question that is to be answered
+	last  Permission         // zero before the first
 
 	reporter sync.WaitGroup
 }
 
-// tell reports gaps to the agent until ctx ends. That it does not take one is no failure: an older
-// agent knows nothing of them, and the permission says what holds.
+// tell reports gaps to the agent, and answers it, until ctx ends. That it does not take one is no
+// failure: the permission says what holds, and what is not answered is asked again.
 func (s *pauses) tell(ctx context.Context, c *Client) {
-	s.gaps = make(chan time.Duration, 1)
+	s.gaps, s.asked = make(chan time.Duration, 1), make(chan string, 1)
 	s.reporter.Add(1)
 	go func() {
 		defer s.reporter.Done()
@@ -34,6 +40,8 @@ func (s *pauses) tell(ctx context.Context, c *Client) {
 			case gap := <-s.gaps:
 				_, _ = c.ask(ctx, http.MethodPost, "/v1/paused", "Podesta-Paused",
 					strconv.FormatInt(gap.Milliseconds(), 10))
+			case token := <-s.asked:
+				_, _ = c.ask(ctx, http.MethodPost, "/v1/acknowledge", "Podesta-Acknowledge", token)
 			}
 		}
 	}()
@@ -58,4 +66,19 @@ func (s *pauses) read(p Permission) {
 		default: // the last one is still being told
 		}
 	}
+}
+
+// acknowledge has a question of the agent answered.
+func (s *pauses) acknowledge(question []byte) error {
+	var q struct {
+		Token string `json:"acknowledge"`
+	}
+	if err := json.Unmarshal(question, &q); err != nil {
+		return fmt.Errorf("the agent's question %.64q: %w", question, err)
+	}
+	select {
+	case s.asked <- q.Token:
+	default: // the last answer is still under way
+	}
+	return nil
 }

@@ -21,7 +21,9 @@ import (
 // However the session ends, fn is called once more with the zero Permission if it was called
 // before, the permissions of this session are no longer Valid, and the error says why the session
 // ended. If this program reads nothing for long, Session tells the agent, which then asks for
-// longer permissions, within the group's bounds. KeepSession opens a new session after one has
+// longer permissions, within the group's bounds. A program that reads nothing for longer than the
+// longest lease, and than 2 s, loses the session: it does not answer what the agent asks over it.
+// The answers show that this program runs and that fn returns, and no more than that. KeepSession opens a new session after one has
 // ended. Run does all of this for work that ends with its context.
 func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 	return c.session(ctx, fn, func(error) {})
@@ -38,7 +40,7 @@ func (c *Client) session(ctx context.Context, fn func(Permission), ending func(w
 	if err != nil {
 		return noClock(err)
 	}
-	body, err := c.stream(session, "/v1/session", "Podesta-Session", "open")
+	body, err := c.stream(session, "/v1/session", "Podesta-Session", "acknowledged")
 	if err != nil {
 		return err
 	}
@@ -46,7 +48,11 @@ func (c *Client) session(ctx context.Context, fn func(Permission), ending func(w
 	gaps.tell(session, c)
 	told := false
 	ended, err := readEvents(body, func(e event) error {
-		if e.name != "permission" {
+		switch e.name {
+		case "acknowledge": // after all that came before it was handled
+			return gaps.acknowledge(e.data)
+		case "permission":
+		default:
 			return nil
 		}
 		p, err := c.told(session, e, opened)

@@ -6,6 +6,7 @@ package fakeagent
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -36,6 +37,8 @@ type Agent struct {
 	opened  int    // sessions so far
 	told    time.Duration
 	pauses  []time.Duration // that the app has reported
+	asked   int             // questions to each session
+	answers int             // to the newest of them
 }
 
 // Start starts an agent that permits nothing. Close ends it.
@@ -50,6 +53,7 @@ func Start() *Agent {
 	})
 	mux.HandleFunc("GET /v1/events", a.events)
 	mux.HandleFunc("POST /v1/paused", a.paused)
+	mux.HandleFunc("POST /v1/acknowledge", a.acknowledge)
 	a.server = httptest.NewServer(mux)
 	a.URL = a.server.URL
 	return a
@@ -94,6 +98,35 @@ func (a *Agent) Freeze() { a.change(func() { a.frozen = true }) }
 
 // Thaw ends that.
 func (a *Agent) Thaw() { a.change(func() { a.frozen = false }) }
+
+// Ask asks each session whether its app is there.
+func (a *Agent) Ask() { a.change(func() { a.asked++; a.answers = 0 }) }
+
+// AwaitAnswer returns once somebody has answered that.
+func (a *Agent) AwaitAnswer(done <-chan struct{}) error {
+	for {
+		a.mu.Lock()
+		answers, changed := a.answers, a.changed
+		a.mu.Unlock()
+		if answers > 0 {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-done:
+			return errors.New("nobody has acknowledged the session")
+		}
+	}
+}
+
+func (a *Agent) acknowledge(w http.ResponseWriter, r *http.Request) {
+	a.change(func() {
+		if r.Header.Get("Podesta-Acknowledge") == strconv.Itoa(a.asked) {
+			a.answers++
+		}
+	})
+	w.WriteHeader(http.StatusNoContent)
+}
 
 // Told returns the latest deadline that it has sent over a session.
 func (a *Agent) Told() time.Duration {
@@ -180,7 +213,7 @@ func write(w http.ResponseWriter, ok bool, body any) {
 }
 
 func (a *Agent) session(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Podesta-Session") != "open" {
+	if r.Header.Get("Podesta-Session") != "acknowledged" {
 		http.Error(w, "no session", http.StatusBadRequest)
 		return
 	}
@@ -198,10 +231,15 @@ func (a *Agent) events(w http.ResponseWriter, r *http.Request) { a.stream(w, r, 
 // stream sends what it says: now, when it may have changed, and before it is over.
 func (a *Agent) stream(w http.ResponseWriter, r *http.Request, name string) {
 	w.Header().Set("Content-Type", "text/event-stream")
+	told := 0
 	for {
 		a.mu.Lock()
-		frozen, garbled, changed := a.frozen, a.garbled, a.changed
+		frozen, garbled, asked, changed := a.frozen, a.garbled, a.asked, a.changed
 		a.mu.Unlock()
+		if asked != told && name == "permission" {
+			fmt.Fprintf(w, "event: acknowledge\ndata: {\"acknowledge\":\"%d\"}\n\n", asked)
+			told = asked
+		}
 		again := time.Hour
 		if !frozen {
 			body, length := a.answer()
