@@ -19,6 +19,7 @@ class Lead {
       try { work.join(); } catch (InterruptedException e) { }
     }));
     for (; !over && !session.ended; Thread.sleep(50)) {
+      session.acknowledge(); // from here, because it says that this loop goes on
       var p = session.permission;
       if (clock() < field(p, "deadlineBoottimeNanoseconds")) act(field(p, "epoch")); // right before each act
       else if (session.revoked()) { // the work has stopped, and closing gives back what is left
@@ -30,14 +31,13 @@ class Lead {
   } // the work has stopped: only now does the session end, which gives the permission back
 
   static class Session { // opening one ties the candidacy of this pod to this program
-    volatile String permission = "";
+    volatile String permission = "", question = "";
     volatile boolean granted, ended;
     final InputStream events;
 
     Session() throws Exception {
-      var agent = System.getenv().getOrDefault("ELECTOR_PATH", "127.0.0.1:4040");
-      var open = HttpRequest.newBuilder(URI.create("http://" + agent + "/v1/session"));
-      events = http.send(open.header("Podesta-Session", "open").build(), HttpResponse.BodyHandlers.ofInputStream()).body();
+      var open = agent("/v1/session").header("Podesta-Session", "acknowledged").build();
+      events = http.send(open, HttpResponse.BodyHandlers.ofInputStream()).body();
       var follower = new Thread(() -> {
         try { new BufferedReader(new InputStreamReader(events)).lines().forEach(this::read); }
         catch (UncheckedIOException e) { } // this program, or the agent, has closed it
@@ -47,16 +47,31 @@ class Lead {
       follower.start();
     }
 
+    void acknowledge() throws Exception { // the agent asks again if it gets no answer
+      if (question.isEmpty()) return;
+      var answer = agent("/v1/acknowledge").header("Podesta-Acknowledge", question);
+      answer.POST(HttpRequest.BodyPublishers.noBody()).timeout(java.time.Duration.ofSeconds(1));
+      question = "";
+      try { http.send(answer.build(), HttpResponse.BodyHandlers.discarding()); } catch (IOException e) { }
+    }
+
     boolean revoked() { return granted && permission.isEmpty(); } // in this order: read changes granted last
 
     void read(String line) {
       if (!line.startsWith("data: ")) return;
+      var asked = Pattern.compile("\"acknowledge\":\"(\\w+)\"").matcher(line);
+      if (asked.find()) { question = asked.group(1); return; }
       long left = field(line, "remainingMilliseconds") * 1_000_000;
       if (field(line, "deadlineBoottimeNanoseconds") - left > clock() + 1_000_000)
         throw new IllegalStateException("the agent has another clock than /proc/uptime");
       permission = line.contains("\"mayAct\":true") ? line : "";
       granted |= !permission.isEmpty();
     }
+  }
+
+  static HttpRequest.Builder agent(String path) {
+    var address = System.getenv().getOrDefault("ELECTOR_PATH", "127.0.0.1:4040");
+    return HttpRequest.newBuilder(URI.create("http://" + address + path));
   }
 
   // The number of a field of the permission; 0 if it has no such field.

@@ -2,6 +2,7 @@ package languages
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -27,10 +28,17 @@ var programs = []program{
 	{"Java", []string{"java", "../java/Lead.java"}, []string{"java", "javac"}, true},
 }
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if url := os.Getenv(appEnv); url != "" {
+		app(url)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // In every language one replica acts at a time, and another one goes on when its agent stands
-// still, when both are killed, when both stand still, and when it is told to end.
+// still, when both are killed, when both stand still, when it alone stands still, and when it is told
+// to end.
 func TestLanguages(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds for each language")
@@ -76,11 +84,16 @@ func story(t *testing.T, p program) {
 	signal(t, syscall.SIGCONT, replicas[third.name].app, replicas[third.name].agent)
 	resource.awaitMore(t, fourth.epoch)
 
-	leaves := replicas[fourth.name].app
+	signal(t, syscall.SIGSTOP, replicas[fourth.name].app) // its agent works
+	fifth := resource.await(t, fourth)
+	signal(t, syscall.SIGCONT, replicas[fourth.name].app)
+
+	leaves := replicas[fifth.name].app
 	leaves.hold()
 	err := leaves.awaitEnd(t, func() { signal(t, syscall.SIGTERM, leaves) })
-	fifth := resource.await(t, fourth)
-	t.Logf("acted in turn: %v, %v, %v, %v, which SIGTERM ended with %v, and %v", first, second, third, fourth, err, fifth)
+	sixth := resource.await(t, fifth)
+	t.Logf("acted in turn: %v, %v, %v, %v, %v, which SIGTERM ended with %v, and %v",
+		first, second, third, fourth, fifth, err, sixth)
 
 	for _, problem := range resource.problems() {
 		t.Error(problem)

@@ -5,7 +5,7 @@ set -u
 
 agent=http://${ELECTOR_PATH:-127.0.0.1:4040}
 open() { # opening a session ties the candidacy of this pod to this program
-  exec 3< <(exec curl -sfN --noproxy '*' -H 'Podesta-Session: open' "$agent/v1/session")
+  exec 3< <(exec curl -sfN --noproxy '*' -H 'Podesta-Session: acknowledged' "$agent/v1/session")
   session=$! granted="" permission="" line=""
 }
 trap 'kill "$session" 2>/dev/null' EXIT # the work has stopped: only now is the permission given back
@@ -31,8 +31,13 @@ heed() { # the newest permission, or none
   fi
 }
 
+# What is started here does not get the session (3<&-): it must not hold that when this process has died.
+acknowledge() { # the agent asks again if it gets no answer
+  curl -sf --noproxy '*' -m 1 -o /dev/null -X POST -H "Podesta-Acknowledge: $1" "$agent/v1/acknowledge" 3<&-
+}
+
 act() { # the resource refuses an epoch that is lower than one it has seen
-  curl -sf --noproxy '*' -m 1 -o /dev/null -X PUT -H "Podesta-Epoch: $1" -d "$HOSTNAME" "$RESOURCE"
+  curl -sf --noproxy '*' -m 1 -o /dev/null -X PUT -H "Podesta-Epoch: $1" -d "$HOSTNAME" "$RESOURCE" 3<&-
 }
 
 open
@@ -41,7 +46,9 @@ while :; do
   status=$? line+=$more
   ((status == 0 || status > 128)) || exit 1 # the session has ended
   if ((status == 0)); then
-    if [[ $line == data:*'"mayAct":true'* ]]; then
+    if [[ $line =~ \"acknowledge\":\"([A-Z0-9]+)\" ]]; then
+      acknowledge "${BASH_REMATCH[1]}" # from here, because it says that this loop goes on
+    elif [[ $line == data:*'"mayAct":true'* ]]; then
       granted=yes permission=$line
     elif [[ $line == data:* && $granted ]]; then # the work has stopped: closing gives back what is left
       kill "$session" 2>/dev/null
