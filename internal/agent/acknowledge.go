@@ -22,7 +22,7 @@ const acknowledgeHeader = "Podesta-Acknowledge"
 // machines that are busy, stop programs for up to a second or so.
 const acknowledgeAtLeast = 2 * time.Second
 
-// asksInTime is how often an app is asked in that time: an answer may be lost.
+// asksInTime is how often the agent asks in that time, because an answer may be lost.
 const asksInTime = 4
 
 // acknowledgeWithin is how long an app has for its answer. An app that stands still for as long as
@@ -91,8 +91,8 @@ type asking struct {
 }
 
 // ask asks the app if it is time to. It reports false if the app has not answered in time, or has
-// gone. It counts its own wakings rather than the time that has passed: an agent that stood still,
-// or whose machine was suspended, leaves its app the time to answer.
+// gone. It counts how often it has asked, and not the time: an agent that stood still, or whose
+// machine was suspended, could not ask meanwhile.
 func (q *asking) ask(now lease.Instant, longest time.Duration, say say) bool {
 	if q.awaited == nil || now < q.next {
 		return true
