@@ -275,12 +275,13 @@ func (s *sidecar) dropped() uint64 {
 	return 0
 }
 
-// newServer returns a server that bounds the size of a request and the time that a client may take
-// to send it, but not the time that a client may take to read the response.
+// newServer returns a server that bounds the size of a request, and the time that a client may take
+// to send it and to read the response. A stream sets that time for each event.
 func newServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
+		WriteTimeout:      5 * time.Second,
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
 	}
