@@ -1,6 +1,7 @@
 package election_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/podesta-dev/podesta/internal/election"
@@ -355,5 +356,66 @@ func TestCoordinatorAcrossAlgorithms(t *testing.T) {
 	last := out.Messages[len(out.Messages)-1].Message
 	if last.Kind != election.Coordinator || last.Election.Initiator != "P3" {
 		t.Errorf("P3 answers %q in the name of %q", sent(out), last.Election.Initiator)
+	}
+}
+
+// M6: an UPDATE can come before this process's own link to its sender is open. If the coordinator
+// fails then, the ELECTION to that sender is lost. It is sent again when the link opens, and once
+// only: a link that was not down has carried it.
+func TestElectionBeforeTheLinkIsOpen(t *testing.T) {
+	for _, down := range []bool{true, false} {
+		m := machine(t, "StatusTableBully", "P2", 4, "P4")
+		if down {
+			m.Step(election.Event{Type: election.PeerDown, Process: "P3"})
+		}
+		m.Step(election.Event{
+			Type:        election.Receive,
+			Process:     "P3",
+			Incarnation: 1,
+			Message:     election.Message{Kind: election.Update, Election: election.ID{Initiator: "P3", Incarnation: 1, Sequence: 1}},
+		})
+		m.Step(election.Event{Type: election.PeerDown, Process: "P4"})
+		out := m.Step(election.Event{Type: election.Suspect, Process: "P4"})
+		if got := sent(out); got != "P3 ELECTION" {
+			t.Fatalf("when the coordinator fails P2 sends %q", got)
+		}
+		for i := range 2 {
+			out := m.Step(election.Event{Type: election.PeerUp, Process: "P3"})
+			if got, want := strings.Contains(sent(out), "ELECTION"), down && i == 0; got != want {
+				t.Errorf("its link was down: %v; when it opens, time %d, P2 sends %q", down, i+1, sent(out))
+			}
+		}
+	}
+}
+
+// M5: the REQUEST of a process that recovers can come before this process's own link to it is open.
+// The table is lost then. It is sent again when the link opens, and once only.
+func TestTableBeforeTheLinkIsOpen(t *testing.T) {
+	const up, down = election.PeerUp, election.PeerDown
+	for _, c := range []struct {
+		before, since election.EventType // of the link to P3
+		again         string
+	}{
+		{down, up, "P3 TABLE P1:NORMAL P2:COORDINATOR P3:NORMAL"},
+		{up, up, ""},
+		{down, down, ""}, // whoever comes then asks anew
+	} {
+		m := machine(t, "StatusTableBully", "P1", 3, "P2")
+		m.Step(election.Event{Type: c.before, Process: "P3"})
+		m.Step(election.Event{
+			Type:        election.Receive,
+			Process:     "P3",
+			Incarnation: 1,
+			Message:     election.Message{Kind: election.Request, Election: id("P3", 1)},
+		})
+		for i, want := range []string{c.again, ""} {
+			out := m.Step(election.Event{Type: c.since, Process: "P3"})
+			if i > 0 {
+				out = m.Step(election.Event{Type: up, Process: "P3"})
+			}
+			if _, got, _ := strings.Cut(sent(out), "; "); got != want {
+				t.Errorf("%+v, %d: P1 sends %q, want %q", c, i, sent(out), want)
+			}
+		}
 	}
 }

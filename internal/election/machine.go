@@ -48,6 +48,7 @@ type peer struct {
 	crashed     bool
 	incarnation uint64 // the newest incarnation that a message came from
 	lost        uint64 // for StatusTableBully: the incarnation in which its link went down
+	request     ID     // for StatusTableBully: of the REQUEST that it sent while its link was down
 	announced   uint64 // the sequence number of its newest announcement in that incarnation
 	withdrawn   bool   // it called an election among the processes below it: it is no candidate
 }

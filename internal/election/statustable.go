@@ -39,12 +39,13 @@ type statusTableBully struct {
 
 	election   ID
 	asking     string // the process that was sent ELECTION and has not announced itself
+	unlinked   bool   // the link to it was down then
 	neighbour  string // the process that was sent REQUEST and has not answered
 	recovering bool
 }
 
 func (s *statusTableBully) recover() {
-	s.recovering, s.neighbour = true, ""
+	s.recovering, s.neighbour, s.asking = true, "", ""
 	s.election = s.begin(Started, s.self.Name)
 	s.request()
 }
@@ -126,7 +127,7 @@ func (s *statusTableBully) elect(why Reason) {
 func (s *statusTableBully) askHighest() {
 	for q := range s.higher {
 		if s.alive(q) {
-			s.asking = q.Name
+			s.asking, s.unlinked = q.Name, s.peers[q.Name].link == down
 			s.send(q, Message{Kind: Election, Election: s.election})
 			s.wait(AwaitAnswer, 1)
 			return
@@ -165,11 +166,10 @@ func (s *statusTableBully) receive(from Process, m Message) {
 	case Coordinator:
 		s.onCoordinator(from, m)
 	case Request:
-		s.send(from, Message{
-			Kind:     StatusTable,
-			Election: m.Election,
-			Table:    s.table(),
-		})
+		if p := s.peers[from.Name]; p.link == down {
+			p.request = m.Election
+		}
+		s.answer(from, m.Election)
 	case StatusTable:
 		if s.recovering && m.Election == s.election {
 			s.onTable(m)
@@ -248,7 +248,7 @@ func (s *statusTableBully) unanswered(name string) {
 }
 
 func (s *statusTableBully) peerDown(p Process) {
-	s.peers[p.Name].lost = s.peers[p.Name].incarnation
+	s.peers[p.Name].lost, s.peers[p.Name].request = s.peers[p.Name].incarnation, ID{}
 	switch {
 	case !s.electing:
 	case s.recovering && p.Name == s.neighbour:
@@ -257,6 +257,27 @@ func (s *statusTableBully) peerDown(p Process) {
 		s.stop(AwaitAnnouncement)
 		s.askHighest()
 	}
+}
+
+// peerUp repeats what this process sent to one that recovers while its own link to it was still
+// down, because that was lost: the answer to a REQUEST, or ELECTION.
+func (s *statusTableBully) peerUp(p Process) {
+	if request := s.peers[p.Name].request; request != (ID{}) {
+		s.peers[p.Name].request = ID{}
+		s.answer(p, request)
+	}
+	if s.electing && s.unlinked && p.Name == s.asking {
+		s.askHighest()
+	}
+}
+
+// answer sends the answer to a REQUEST.
+func (s *statusTableBully) answer(to Process, request ID) {
+	s.send(to, Message{
+		Kind:     StatusTable,
+		Election: request,
+		Table:    s.table(),
+	})
 }
 
 // table returns the answer to a REQUEST. A process that is starting itself only knows the
@@ -275,6 +296,5 @@ func (s *statusTableBully) table() []Entry {
 	return table
 }
 
-func (s *statusTableBully) peerUp(Process)    {}
 func (s *statusTableBully) links() []string   { return s.otherNames() }
 func (s *statusTableBully) watched() []string { return nil }
