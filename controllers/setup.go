@@ -23,6 +23,7 @@ import (
 	"github.com/podesta-dev/podesta/controllers/ca"
 	"github.com/podesta-dev/podesta/controllers/group"
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/logqueue"
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
@@ -79,6 +80,10 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		return err
 	}
 	if err := registerExpiry(options.Registry, certificateAgents, keyring.NotAfter); err != nil {
+		return err
+	}
+	err = options.Registry.Register(logqueue.Counter("podesta_log_dropped_lines_total"))
+	if err != nil {
 		return err
 	}
 	sightings := roster.NewSightings(time.Now)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -16,8 +17,15 @@ import (
 	"github.com/podesta-dev/podesta/test/observer"
 )
 
+// asAgent in the environment makes this program an agent.
+const asAgent = "PODESTA_TEST_AS_AGENT"
+
 func TestMain(m *testing.M) {
 	if flood.Attacker() {
+		return
+	}
+	if os.Getenv(asAgent) != "" {
+		main()
 		return
 	}
 	goleak.VerifyTestMain(m)

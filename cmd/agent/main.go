@@ -26,6 +26,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/podesta-dev/podesta/internal/logqueue"
 	"github.com/podesta-dev/podesta/internal/memlimit"
 )
 
@@ -55,11 +56,12 @@ func main() {
 	if err == nil {
 		err = run(os.Args[1:])
 	}
-	if err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			return
-		}
-		fmt.Fprintln(os.Stderr, "agent:", err)
+	failed := err != nil && !errors.Is(err, pflag.ErrHelp)
+	if failed {
+		fmt.Fprintln(logqueue.Stderr(), "agent:", err)
+	}
+	logqueue.Stderr().Flush()
+	if failed {
 		os.Exit(1)
 	}
 }
@@ -85,6 +87,8 @@ func run(args []string) error {
 		fmt.Println(version)
 		return nil
 	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
+	logger := slog.New(slog.NewTextHandler(logqueue.Stderr(),
+		&slog.HandlerOptions{Level: o.logLevel}))
+	slog.SetDefault(logger) // for what libraries log, too
 	return serve(ctx, o, logger)
 }

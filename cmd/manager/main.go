@@ -22,6 +22,7 @@ import (
 	"github.com/podesta-dev/podesta/controllers"
 	"github.com/podesta-dev/podesta/controllers/apiclock"
 	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/logqueue"
 	"github.com/podesta-dev/podesta/internal/memlimit"
 )
 
@@ -47,12 +48,16 @@ func main() {
 		fmt.Fprintln(os.Stderr, "manager:", err)
 		os.Exit(2)
 	}
-	logger := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: o.logLevel}))
+	logger := slog.New(slog.NewJSONHandler(logqueue.Stderr(),
+		&slog.HandlerOptions{Level: o.logLevel}))
 	ctrl.SetLogger(logr.FromSlogHandler(logger.Handler()))
 	klog.SetSlogLogger(logger)
 	slog.SetDefault(logger)
-	if err := run(ctrl.SetupSignalHandler(), o, logger); err != nil {
+	if err = run(ctrl.SetupSignalHandler(), o, logger); err != nil {
 		logger.Error("the manager stops", "error", err)
+	}
+	logqueue.Stderr().Flush()
+	if err != nil {
 		os.Exit(1)
 	}
 }

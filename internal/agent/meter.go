@@ -13,6 +13,7 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/logqueue"
 	"github.com/podesta-dev/podesta/internal/node"
 )
 
@@ -115,6 +116,7 @@ func NewMeter(b *Views, ledger *Ledger, s Sources) *Meter {
 			Name: "podesta_agent_links_dropped_messages_total",
 			Help: "Messages that were dropped because a link was down or its queue was full.",
 		}, func() float64 { return float64(s.Dropped()) }),
+		logqueue.Counter("podesta_agent_log_dropped_lines_total"),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "podesta_agent_certificate_expiration_timestamp_seconds",
 			Help: "When the certificate of this process expires, as Unix time; 0 while there is none.",
