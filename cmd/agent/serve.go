@@ -16,6 +16,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/connlimit"
 	"github.com/podesta-dev/podesta/internal/cpuquota"
 	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/pathmtu"
 	"github.com/podesta-dev/podesta/internal/rawconn"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/statedir"
@@ -120,7 +121,7 @@ func (s *sidecar) run(ctx context.Context, listeners []net.Listener) error {
 
 // openListeners opens the sockets for links, the status port and the app API, in this order.
 func openListeners(ctx context.Context, o options) ([]net.Listener, error) {
-	var config net.ListenConfig
+	config := net.ListenConfig{Control: pathmtu.Control}
 	listeners := make([]net.Listener, 0, 3)
 	for _, l := range []struct{ flag, address string }{
 		{"--listen", o.listen},

@@ -101,7 +101,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	//nolint:staticcheck // the Lease's events are of the old kind, which client-go's lock records
 	lock.LockConfig.EventRecorder = mgr.GetEventRecorderFor("podesta-manager")
 	listen := func(ctx context.Context) (net.Listener, error) {
-		return new(net.ListenConfig).Listen(ctx, "tcp", o.rosterAddress)
+		return sockets.Listen(ctx, "tcp", o.rosterAddress)
 	}
 	err = controllers.Setup(ctx, mgr, controllers.Options{
 		Listen:    listen,

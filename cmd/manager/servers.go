@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/podesta-dev/podesta/internal/connlimit"
+	"github.com/podesta-dev/podesta/internal/pathmtu"
 )
 
 // The bounds of the ports for probes and metrics, which show no certificates. The servers of
@@ -26,9 +27,12 @@ const (
 	closeWithin   = time.Second // of the end of the manager
 )
 
+// sockets is how the manager listens on all of its ports.
+var sockets = net.ListenConfig{Control: pathmtu.Control}
+
 // listen opens a port for strangers. Its connections carry one request each, over TLS or not.
 func listen(ctx context.Context, name, address string, secure bool) (net.Listener, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	listener, err := sockets.Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("listen for %s: %w", name, err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/delimited"
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/pathmtu"
 	"github.com/podesta-dev/podesta/internal/roster/rosterpb"
 )
 
@@ -53,7 +54,7 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	if c.Dial != nil {
 		return c.Dial(ctx, c.Address)
 	}
-	return new(net.Dialer).DialContext(ctx, "tcp", c.Address)
+	return (&net.Dialer{Control: pathmtu.Control}).DialContext(ctx, "tcp", c.Address)
 }
 
 func (c *connection) close() {

@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"syscall"
 
 	"github.com/podesta-dev/podesta/internal/identity"
+	"github.com/podesta-dev/podesta/internal/pathmtu"
 	"github.com/podesta-dev/podesta/internal/rawconn"
 )
 
@@ -28,7 +30,10 @@ func (w *tlsWire) connect(ctx context.Context, address string, config *tls.Confi
 	dialer := net.Dialer{
 		Timeout:         patience,
 		KeepAliveConfig: keepAlive(patience),
-		Control:         control(patience),
+		Control: func(network, address string, c syscall.RawConn) error {
+			return errors.Join(control(patience)(network, address, c),
+				pathmtu.Control(network, address, c))
+		},
 	}
 	tcp, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
