@@ -66,3 +66,49 @@ func TestOnlyTheManagerSigns(t *testing.T) {
 		t.Error("a keyring without trust verifies")
 	}
 }
+
+func TestOnlyAProcessSignsForItself(t *testing.T) {
+	a, stranger := newAuthority(t), newAuthority(t)
+	data := []byte("a number")
+	sign := func(k *Keyring) Signature {
+		s, err := k.SignOwn("start", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	own, other := sign(newKeyring(t, a, scheduler2, noon)), scheduler2
+	other.UID += "-of-the-next"
+	later := noon.Add(2 * Lifetime)
+	for what, tc := range map[string]struct {
+		purpose string
+		data    []byte
+		s       Signature
+		want    string // in the error; empty: none
+	}{
+		"by its earlier key and certificate": {"start", data, own, ""},
+		"other bytes":                        {"start", []byte("another"), own, "not that of this start"},
+		"another purpose":                    {"roster", data, own, "not that of this roster"},
+		"by a pod of the same name":          {"start", data, sign(newKeyring(t, a, other, noon)), "itself"},
+		"by the manager":                     {"start", data, sign(newManagerKeyring(t, a)), "itself"},
+		"by another authority's": {
+			"start", data, sign(newKeyring(t, stranger, scheduler2, noon)), "unknown authority",
+		},
+		"without a certificate": {"start", data, Signature{Value: own.Value}, "signer's certificate"},
+	} {
+		k := newKeyring(t, a, scheduler2, later)
+		k.now = clock(later)
+		err := k.VerifyOwn(tc.purpose, tc.data, tc.s)
+		if tc.want == "" && err != nil || tc.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%s: %v, want %q", what, err, tc.want)
+		}
+	}
+	empty := NewKeyring(clock(noon))
+	if _, err := empty.SignOwn("start", data); err == nil {
+		t.Error("a keyring without a certificate signs")
+	}
+	if err := empty.VerifyOwn("start", data, own); err == nil {
+		t.Error("a keyring without trust verifies")
+	}
+}
