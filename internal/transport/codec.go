@@ -121,12 +121,22 @@ func validateName(s string) error {
 	return nil
 }
 
-func helloFrame(incarnation uint64, stateID string, succeeds bool) *linkpb.Frame {
+// helloFrame returns the first frame of a stream; a nil file is a manager's roster.
+func helloFrame(start *linkpb.Start, stateID string, succeeds bool,
+	file *RosterFile) *linkpb.Frame {
 	return &linkpb.Frame{Frame: &linkpb.Frame_Hello{Hello: &linkpb.Hello{
-		Incarnation: incarnation,
-		StateId:     stateID,
-		Succeeds:    succeeds,
+		Start:      start,
+		StateId:    stateID,
+		Succeeds:   succeeds,
+		RosterFile: file.message(),
 	}}}
+}
+
+func validateHello(hello *linkpb.Hello) error {
+	if n := len(hello.GetRosterFile().GetFields()); n > maxFields {
+		return fmt.Errorf("a roster file of %d fields, %d are allowed", n, maxFields)
+	}
+	return firstOf(validateStateID(hello.GetStateId()), validateStart(hello.GetStart()))
 }
 
 func askFrame(sequence uint64, generation int64) *linkpb.Frame {

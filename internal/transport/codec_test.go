@@ -2,6 +2,7 @@ package transport
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,6 +100,22 @@ func TestTheLargestMessageFitsIntoAFrame(t *testing.T) {
 	}
 }
 
+// hears takes the parts of a Hello: what is accepted is within the limits.
+func hears(t *testing.T, hello *linkpb.Hello) {
+	h := newHub("a", 1, "", beat, nil)
+	h.file = fileOf(1, true, 1, 1)
+	start, file := hello.GetStart(), hello.GetRosterFile()
+	if validateHello(hello) == nil && (start.GetIncarnation() > maxIncarnation ||
+		proto.Size(start) > maxCertificate+maxSignature+64 || len(file.GetFields()) > maxFields) {
+		t.Fatalf("accepted %v", hello)
+	}
+	if same := file.GetVersion() != rosterFileVersion || file.GetGeneration() != 1 ||
+		slices.Equal(file.GetFields()[:min(2, len(file.GetFields()))], []uint64{1, 1}); same !=
+		(h.compare("b", file) == nil) {
+		t.Fatalf("%v is as our own file: %t", file, same)
+	}
+}
+
 // FuzzFrame receives arbitrary bytes as a frame of an admitted process. A message that is accepted
 // is within the limits, and can be sent on unchanged.
 func FuzzFrame(f *testing.F) {
@@ -108,7 +125,9 @@ func FuzzFrame(f *testing.F) {
 	}
 	for _, frame := range []*linkpb.Frame{
 		{},
-		helloFrame(1, "m", false),
+		greeting(1, "m", false),
+		helloFrame(&linkpb.Start{Incarnation: 2, Certificate: []byte("c"), Signature: []byte("s")}, "",
+			true, fileOf(1, true, 1, 2)),
 		askFrame(2, 0),
 		leavingFrame(),
 		mustEncode(f, 3),
@@ -132,6 +151,7 @@ func FuzzFrame(f *testing.F) {
 			stream: &connection{},
 			ended:  make(chan struct{}),
 		}
+		hears(t, frame.GetHello())
 		over, err := s.take(&frame)
 		_, isRequest := frame.GetFrame().(*linkpb.Frame_LeaseRequest)
 		if frame.GetFrame() == nil || isRequest &&

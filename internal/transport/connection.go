@@ -80,11 +80,17 @@ func (c *connection) receiveReply() (*linkpb.Reply, error) {
 
 // accepted waits until the peer has accepted the certificate, or the Hello.
 func (c *connection) accepted() error {
+	_, err := c.welcome()
+	return err
+}
+
+// welcome waits until the peer has accepted the Hello, and returns what it says of itself.
+func (c *connection) welcome() (*linkpb.Accepted, error) {
 	reply, err := c.receiveReply()
 	if err == nil && reply.GetAccepted() == nil {
-		err = &loss{Rejected, fmt.Errorf("%w: it is no Accepted", delimited.ErrInvalid)}
+		err = rejected(fmt.Errorf("%w: it is no Accepted", delimited.ErrInvalid))
 	}
-	return err
+	return reply.GetAccepted(), err
 }
 
 // receiveFrame returns the next frame, or io.EOF if the peer ended the stream in order. Only an End
@@ -103,9 +109,9 @@ func (c *connection) receiveFrame() (*linkpb.Frame, error) {
 	return frame, nil
 }
 
-func (c *connection) accept() error {
+func (c *connection) accept(file *RosterFile) error {
 	return c.messages.Send(&linkpb.Reply{
-		Reply: &linkpb.Reply_Accepted{Accepted: &linkpb.Accepted{}},
+		Reply: &linkpb.Reply_Accepted{Accepted: &linkpb.Accepted{RosterFile: file.message()}},
 	})
 }
 
@@ -116,6 +122,8 @@ func (c *connection) sayEnded(reason *refusal) {
 	ended := &linkpb.Ended{}
 	if reason != nil {
 		ended.Reason, ended.Text = reasonOf[reason.kind], reason.reason
+		ended.Later, ended.LaterRuns = reason.later, reason.laterRuns
+		ended.RosterFile = reason.file.message()
 	}
 	if c.messages.Send(&linkpb.Reply{Reply: &linkpb.Reply_Ended{Ended: ended}}) == nil {
 		_, _ = io.Copy(io.Discard, c.conn)

@@ -37,7 +37,7 @@ func (w *tlsWire) connect(ctx context.Context, address string, config *tls.Confi
 	}
 	tcp, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
-		return nil, &loss{whyNetwork(err, Unreachable), err}
+		return nil, &loss{evidence: whyNetwork(err, Unreachable), cause: err}
 	}
 	limitBuffers(tcp)
 	raw := rawconn.New(tcp)
@@ -53,7 +53,7 @@ func (w *tlsWire) connect(ctx context.Context, address string, config *tls.Confi
 	if err != nil {
 		c.Close()
 		if ctx.Err() != nil {
-			return nil, &loss{Unreachable, errors.Join(ctx.Err(), err)}
+			return nil, &loss{evidence: Unreachable, cause: errors.Join(ctx.Err(), err)}
 		}
 		return nil, lost(unexpected(err))
 	}

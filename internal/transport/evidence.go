@@ -15,7 +15,10 @@ import (
 type loss struct {
 	evidence Evidence
 	cause    error
+	ended    *linkpb.Ended // what the peer said; nil: nothing
 }
+
+func rejected(cause error) error { return &loss{evidence: Rejected, cause: cause} }
 
 func (l *loss) Error() string { return fmt.Sprintf("%s: %v", l.evidence, l.cause) }
 func (l *loss) Unwrap() error { return l.cause }
@@ -29,6 +32,14 @@ func evidenceOf(err error) Evidence {
 	return Closed
 }
 
+// endedOf returns what a peer said when it ended a stream; nil: nothing.
+func endedOf(err error) *linkpb.Ended {
+	if l, ok := errors.AsType[*loss](err); ok {
+		return l.ended
+	}
+	return nil
+}
+
 // lossOf is what a stream's end says about the peer that ended it; io.EOF if it did so in order.
 func lossOf(e *linkpb.Ended) error {
 	cause := fmt.Errorf("the process ended the stream: %s", e.GetText())
@@ -36,25 +47,28 @@ func lossOf(e *linkpb.Ended) error {
 	case linkpb.Ended_DONE:
 		return io.EOF
 	case linkpb.Ended_MALFORMED, linkpb.Ended_UNWANTED:
-		return &loss{Rejected, cause}
+		return &loss{Rejected, cause, e}
 	case linkpb.Ended_LEAVING:
-		return &loss{Left, cause}
+		return &loss{Left, cause, e}
 	default:
-		return &loss{Closed, cause}
+		return &loss{Closed, cause, e}
 	}
 }
 
 // refusal is why a receiver ends a stream. The sender is told.
 type refusal struct {
-	kind   refusalKind
-	reason string
+	kind      refusalKind
+	reason    string
+	later     *linkpb.Start // of unwanted: the later incarnation of the sender; nil: there is none
+	laterRuns bool
+	file      *RosterFile // of unwanted: the receiver's, if it differs from the sender's; else nil
 }
 
 type refusalKind int
 
 const (
 	malformed refusalKind = iota // an invalid frame
-	unwanted                     // the sender is not admitted, or has a newer incarnation
+	unwanted                     // the sender is not admitted, or its Hello is not accepted
 	leaving                      // the receiver has left or is leaving
 )
 
@@ -83,7 +97,7 @@ func lost(err error) error {
 	if err == nil || errors.Is(err, io.EOF) || errors.As(err, new(*loss)) {
 		return err
 	}
-	return &loss{whyNetwork(err, Rejected), err}
+	return &loss{evidence: whyNetwork(err, Rejected), cause: err}
 }
 
 // whyNetwork returns the evidence of a network error, or otherwise for any other error.

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"fmt"
+	"log/slog"
 	"net"
 	"testing"
 	"time"
@@ -19,6 +20,10 @@ const beat = 20 * time.Millisecond // between two attempts to make a link
 // fabric is a world in which processes are started and killed. The contract holds in each.
 type fabric interface {
 	join(name string, incarnation uint64) Links
+	// has another process with the same name run beside the one that has joined
+	copy(name string, incarnation uint64) Links
+	// has the processes that join from now on start with this roster file, and log here
+	begin(f *RosterFile, log *slog.Logger)
 	kill(name string)
 	member(name string) Member
 	// replaces the certificate of a process that has joined
@@ -61,6 +66,14 @@ func (m *virtualNetwork) join(name string, incarnation uint64) Links {
 	return links
 }
 
+func (m *virtualNetwork) copy(name string, incarnation uint64) Links {
+	links := m.Copy(name, incarnation, "copy-"+name)
+	m.joined = append(m.joined, links)
+	return links
+}
+
+func (m *virtualNetwork) begin(f *RosterFile, log *slog.Logger) { m.File, m.Logger = f, log }
+
 func (m *virtualNetwork) kill(name string) { m.Kill(name) }
 
 func (m *virtualNetwork) certify(name string, from, until time.Time) { m.Certify(name, from, until) }
@@ -88,6 +101,9 @@ type loopback struct {
 	keyrings  map[string]*identity.Keyring
 	living    map[string]Links
 	joined    []Links
+
+	rosterFile *RosterFile
+	logger     *slog.Logger
 }
 
 func newLoopback(t testing.TB) *loopback {
@@ -131,15 +147,29 @@ func (l *loopback) member(process string) Member {
 func (l *loopback) join(process string, incarnation uint64) Links {
 	l.kill(process)
 	l.keyrings[process] = newKeyring(l.t, l.authority, l.authority, l.name(process), time.Now())
+	l.living[process] = l.start(process, l.member(process).Address, incarnation, l.keyrings[process])
+	return l.living[process]
+}
+
+func (l *loopback) copy(process string, incarnation uint64) Links {
+	return l.start(process, "127.0.0.1:0", incarnation,
+		newKeyring(l.t, l.authority, l.authority, l.name(process), time.Now()))
+}
+
+func (l *loopback) begin(f *RosterFile, log *slog.Logger) { l.rosterFile, l.logger = f, log }
+
+func (l *loopback) start(process, address string, incarnation uint64,
+	keyring *identity.Keyring) Links {
 	links := New(Config{
-		Listener:    l.listen(l.member(process).Address),
-		Keyring:     l.keyrings[process],
+		Listener:    l.listen(address),
+		Keyring:     keyring,
 		Self:        l.name(process),
 		Incarnation: incarnation,
 		StateID:     "state-" + process,
+		RosterFile:  l.rosterFile,
 		Reconnect:   beat,
+		Logger:      l.logger,
 	})
-	l.living[process] = links
 	l.joined = append(l.joined, links)
 	return links
 }

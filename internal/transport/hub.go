@@ -35,6 +35,12 @@ type hub struct {
 	// dial opens a stream to a process, which ends with ctx. It fails with a loss. It is set before
 	// the first use, then never changed.
 	dial func(ctx context.Context, to Member) (*connection, error)
+	file *RosterFile // likewise; nil: the roster is a manager's
+	// likewise: it shows others which incarnation this process is
+	signer interface {
+		sign(incarnation uint64) (*linkpb.Start, error)
+		verify(*linkpb.Start) error
+	}
 
 	ctx     context.Context // ends at Close
 	stop    context.CancelFunc
@@ -47,8 +53,11 @@ type hub struct {
 
 	mu      sync.Mutex
 	members map[string]Member
-	wanted  map[string]bool
-	links   map[string]*link
+	// of the members; the processes that are on no roster any more are forgotten
+	acquainted map[string]*acquaintance
+	rivalTold  time.Time // when an ERROR told of another copy of this process last
+	wanted     map[string]bool
+	links      map[string]*link
 	// the last link that was removed, until it has emitted its last event
 	ending  map[string]<-chan struct{}
 	served  map[string]*served // the current one of each sender
@@ -64,10 +73,12 @@ func newHub(self string, incarnation uint64, stateID string, reconnect time.Dura
 		incarnation: incarnation,
 		stateID:     stateID,
 		log:         log,
+		signer:      believer{},
 		ctx:         ctx,
 		stop:        stop,
 		events:      make(chan Event, eventsAhead),
 		members:     map[string]Member{},
+		acquainted:  map[string]*acquaintance{},
 		wanted:      map[string]bool{},
 		links:       map[string]*link{},
 		ending:      map[string]<-chan struct{}{},
@@ -97,12 +108,27 @@ func (h *hub) Admit(members []Member) {
 		}
 	}
 	h.members = admitted
+	h.meet()
 	for name, s := range h.served {
 		if m, ok := admitted[name]; !ok || m.UID != s.uid {
 			s.endAll(refuse(unwanted, "%s with UID %s is no longer on the roster", name, s.uid))
 		}
 	}
 	h.arrange()
+}
+
+// meet remembers something of each admitted process, and forgets the rest. Another UID is another
+// process.
+func (h *hub) meet() {
+	maps.DeleteFunc(h.acquainted, func(name string, a *acquaintance) bool {
+		m, ok := h.members[name]
+		return !ok || m.UID != a.uid
+	})
+	for name, m := range h.members {
+		if h.acquainted[name] == nil {
+			h.acquainted[name] = &acquaintance{uid: m.UID}
+		}
+	}
 }
 
 func (h *hub) Link(names []string) {

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"log/slog"
 	"math"
 	"reflect"
 	"strings"
@@ -267,7 +268,14 @@ func FuzzReply(f *testing.F) {
 		f.Fatal(err)
 	}
 	answer := &linkpb.Reply{Reply: &linkpb.Reply_Answer{Answer: &linkpb.Answer{Coordinator: "c"}}}
-	for _, reply := range []*linkpb.Reply{{}, answer, response} {
+	start := &linkpb.Start{Incarnation: 2, Certificate: []byte("c"), Signature: []byte("s")}
+	rival := &linkpb.Reply{Reply: &linkpb.Reply_Rival{Rival: start}}
+	ended := &linkpb.Reply{Reply: &linkpb.Reply_Ended{Ended: &linkpb.Ended{
+		Reason:     linkpb.Ended_UNWANTED,
+		Later:      start,
+		RosterFile: fileOf(1, true, 1, 2).message(),
+	}}}
+	for _, reply := range []*linkpb.Reply{{}, answer, response, rival, ended} {
 		bytes, err := proto.Marshal(reply)
 		if err != nil {
 			f.Fatal(err)
@@ -279,7 +287,17 @@ func FuzzReply(f *testing.F) {
 		if proto.Unmarshal(bytes, &reply) != nil {
 			return // delimited refuses it
 		}
-		l := newLink(newHub("a", 1, "", beat, nil), Member{Name: "b"}, nil)
+		h := newHub("a", 1, "", beat, slog.New(slog.DiscardHandler))
+		l := newLink(h, Member{Name: "b"}, nil)
+		if ended := reply.GetEnded(); ended != nil {
+			h.refused("b", lossOf(ended))
+			later := ended.GetLater().GetIncarnation()
+			told := ended.GetReason() != linkpb.Ended_DONE && !ended.GetLaterRuns() &&
+				later > 1 && validateStart(ended.GetLater()) == nil
+			if told != (len(h.events) == 1) {
+				t.Fatalf("%d events because of %v", len(h.events), ended)
+			}
+		}
 		event, err := l.read(&reply)
 		if err != nil && event != nil || err == nil && event == nil &&
 			knownKind(lease.Kind(reply.GetLeaseResponse().GetKind())) {

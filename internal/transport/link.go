@@ -68,6 +68,7 @@ func (l *link) run() {
 		if err != nil {
 			failures++
 			l.reportFailure(err)
+			l.hub.refused(l.member.Name, err)
 			continue
 		}
 		opened := time.Now()
@@ -80,6 +81,7 @@ func (l *link) run() {
 		if !l.hub.emit(nil, Down{Name: l.member.Name, Evidence: evidenceOf(over)}) {
 			return
 		}
+		l.hub.refused(l.member.Name, over)
 		failures = failuresAfter(failures, time.Since(opened) >= l.hub.reconnect(),
 			evidenceOf(over))
 	}

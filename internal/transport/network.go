@@ -11,12 +11,14 @@ import (
 // Network is an in-memory network for tests: the same links as those of New, but without I/O and
 // certificates. A process is what Join says, and the UIDs and addresses of a roster are believed;
 // an empty address is none. A Network waits on channels and timers only, so it can be used in a
-// synctest bubble. Set its fields before the first Join.
+// synctest bubble. Set its fields before the first Join, and File before any.
 type Network struct {
 	Reconnect time.Duration // as in Config; zero means 100 ms
 	// the latency from one process to another; nil means none. Order is kept.
 	Delay  func(from, to string) time.Duration
 	Logger *slog.Logger
+	// the next processes' that join, as in Config
+	File *RosterFile
 
 	mu    sync.Mutex
 	nodes map[string]*hub // the newest process of each name
@@ -42,6 +44,12 @@ func (n *Network) Join(name string, incarnation uint64) Links {
 // first, so that the new one is its next incarnation.
 func (n *Network) JoinWith(name string, incarnation uint64, stateID string) Links {
 	n.Kill(name)
+	return n.Copy(name, incarnation, stateID)
+}
+
+// Copy adds a process, as JoinWith does, beside those of the same name that run. Others reach the
+// newest only.
+func (n *Network) Copy(name string, incarnation uint64, stateID string) Links {
 	reconnect, log := n.Reconnect, n.Logger
 	if reconnect == 0 {
 		reconnect = 100 * time.Millisecond
@@ -50,6 +58,7 @@ func (n *Network) JoinWith(name string, incarnation uint64, stateID string) Link
 		log = slog.New(slog.DiscardHandler)
 	}
 	joined := newHub(name, incarnation, stateID, reconnect, log)
+	joined.file = n.File
 	joined.dial = func(ctx context.Context, to Member) (*connection, error) {
 		return n.dial(ctx, joined, to.Name)
 	}
@@ -109,16 +118,16 @@ func (n *Network) delay(from, to string) time.Duration {
 func (n *Network) dial(ctx context.Context, from *hub, to string) (*connection, error) {
 	if n.isCut(from.self, to) || n.isCut(to, from.self) {
 		err := sleep(ctx, from.patience())
-		return nil, &loss{Unreachable, errors.Join(errors.New("no answer"), err)}
+		return nil, &loss{evidence: Unreachable, cause: errors.Join(errors.New("no answer"), err)}
 	}
 	if err := sleep(ctx, n.delay(from.self, to)+n.delay(to, from.self)); err != nil {
-		return nil, &loss{Unreachable, err}
+		return nil, &loss{evidence: Unreachable, cause: err}
 	}
 	n.mu.Lock()
 	target, own, peer := n.nodes[to], n.certs[from.self], n.certs[to]
 	n.mu.Unlock()
 	if own.over() || peer.over() {
-		return nil, &loss{Rejected, errors.New("a certificate has expired")}
+		return nil, rejected(errors.New("a certificate has expired"))
 	}
 	near, far := newPipe(n, from.self, to, halfOpen(from.patience()))
 	served := target != nil && target.start(func() {
@@ -127,7 +136,7 @@ func (n *Network) dial(ctx context.Context, from *hub, to string) (*connection, 
 		target.serve(from.self, target.uidOf(from.self), c)
 	})
 	if !served {
-		return nil, &loss{Refused, errors.New("no process listens at this address")}
+		return nil, &loss{evidence: Refused, cause: errors.New("no process listens at this address")}
 	}
 	c := newConnection(ctx, near, near, maxReply)
 	c.own, c.peer = own, peer

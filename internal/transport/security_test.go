@@ -108,7 +108,7 @@ func TestAnIntruderHasNoEffect(t *testing.T) {
 			if err == nil {
 				defer out.Close()
 				for _, frame := range []*linkpb.Frame{
-					helloFrame(99, "", false),
+					greeting(99, "", false),
 					askFrame(1, 0),
 					mustEncode(t, 1),
 					leavingFrame(),
@@ -195,12 +195,21 @@ func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 	for what, frames := range map[string][]*linkpb.Frame{
 		"a message before the Hello": {mustEncode(t, 1)},
 		"an ask before the Hello":    {askFrame(1, 0)},
-		"a second Hello":             {helloFrame(2, "", false), helloFrame(3, "", false)},
-		"too many entries":           {helloFrame(2, "", false), overlong},
-		"a name that is too long":    {helloFrame(2, "", false), long},
-		"more bytes than allowed":    {helloFrame(2, "", false), huge(t)},
-		"an epoch above all":         {helloFrame(2, "", false), excessive},
-		"a state ID of two lines":    {helloFrame(2, "a\nb", false)},
+		"a second Hello":             {greeting(2, "", false), greeting(3, "", false)},
+		"too many entries":           {greeting(2, "", false), overlong},
+		"a name that is too long":    {greeting(2, "", false), long},
+		"more bytes than allowed":    {greeting(2, "", false), huge(t)},
+		"an epoch above all":         {greeting(2, "", false), excessive},
+		"a state ID of two lines":    {greeting(2, "a\nb", false)},
+		"the last incarnation":       {greeting(1<<63, "", false)},
+		"a long signature": {
+			helloFrame(&linkpb.Start{Signature: make([]byte, maxSignature+1)}, "", false, nil),
+		},
+		"a long certificate": {
+			helloFrame(&linkpb.Start{Certificate: make([]byte, maxCertificate+1)}, "", false, nil),
+		},
+		"too many fields of a roster file": {helloFrame(&linkpb.Start{}, "", false,
+			&RosterFile{Fields: make([]Field, maxFields+1)})},
 	} {
 		t.Run(what, func(t *testing.T) {
 			f, a, out := openAsMember(t)
@@ -225,7 +234,7 @@ func TestAnAdmittedProcessMustKeepToTheProtocol(t *testing.T) {
 // taken off the roster.
 func TestWhoDoesNotReadIsNotWaitedFor(t *testing.T) {
 	f, a, out := openAsMember(t)
-	if err := out.sendFrame(helloFrame(2, "", false)); err != nil {
+	if err := out.sendFrame(greeting(2, "", false)); err != nil {
 		t.Fatal(err)
 	}
 	long, h := make([]byte, maxRoster), a.(*hub)
@@ -258,7 +267,7 @@ func TestAnEndIsSaid(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			f, a, out := openAsMember(t)
-			if err := greet(out, helloFrame(2, "", false)); err != nil {
+			if err := greet(out, greeting(2, "", false)); err != nil {
 				t.Fatal(err)
 			}
 			if err := end(out); err != nil {
@@ -305,7 +314,7 @@ func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := out.sendFrame(helloFrame(incarnation, "", false)); err != nil {
+		if err := out.sendFrame(greeting(incarnation, "", false)); err != nil {
 			t.Fatal(err)
 		}
 		return out, out.accepted()
@@ -326,7 +335,11 @@ func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer six.Close()
-	if _, err := five.receiveReply(); evidenceOf(err) != Rejected {
+	reply, err := five.receiveReply()
+	if got := reply.GetRival().GetIncarnation(); err != nil || got != 4 {
+		t.Errorf("incarnation 5 was told %v, %v, want its rival", reply, err)
+	}
+	if _, err := five.receiveReply(); err == nil || evidenceOf(err) != Rejected {
 		t.Errorf("incarnation 5 after 6 got %v, want its stream closed", err)
 	}
 	again, err := greet(6)
@@ -342,22 +355,16 @@ func TestOfTwoStreamsTheNewestIncarnationIsHeard(t *testing.T) {
 	}
 	expect(t, a, received("b", 6, 1))
 
-	// once the newest has gone, a lower number is accepted, because the process may have lost its
-	// state
+	// An earlier one is not heard either when the newest has gone, and is told why.
 	again.Close()
-	reset, err := greet(1)
-	for evidenceOf(err) == Rejected && err != nil {
-		reset.Close()
-		reset, err = greet(1) // until a has noticed that the other has ended
+	lower, err := greet(5)
+	for ; endedOf(err).GetLaterRuns(); lower, err = greet(5) { // until a has noticed that
+		lower.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
+	lower.Close()
+	if evidenceOf(err) != Rejected || endedOf(err).GetLater().GetIncarnation() != 6 {
+		t.Errorf("incarnation 5 after 6 has ended got %v", err)
 	}
-	defer reset.Close()
-	if err := reset.sendFrame(mustEncode(t, 2)); err != nil {
-		t.Fatal(err)
-	}
-	expect(t, a, received("b", 1, 2))
 }
 
 // openAsMember opens a stream to a as b, which a admits. The kernel of a is patient with it.
@@ -385,6 +392,11 @@ func openRaw(t *testing.T, f *loopback, keyring *identity.Keyring) (*connection,
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	return rawWire(f, keyring).dial(ctx, f.member("a"))
+}
+
+// greeting is the Hello of an incarnation that has signed nothing.
+func greeting(incarnation uint64, stateID string, succeeds bool) *linkpb.Frame {
+	return helloFrame(&linkpb.Start{Incarnation: incarnation}, stateID, succeeds, nil)
 }
 
 // greet says Hello on a stream, and waits until that is accepted.

@@ -1,5 +1,11 @@
 package transport
 
+import (
+	"fmt"
+
+	"github.com/podesta-dev/podesta/internal/transport/linkpb"
+)
+
 // admits returns why the roster does not allow a sender to send to this process, or nil if it does.
 func (h *hub) admits(name, uid string) error {
 	h.mu.Lock()
@@ -31,14 +37,14 @@ func (h *hub) register(s *served) (before *served, err error) {
 	if h.leaving {
 		return nil, refuse(leaving, "%s is leaving", h.self)
 	}
-	old := h.served[s.from]
+	old, known := h.served[s.from], h.acquainted[s.from]
+	if known.latest.GetIncarnation() > s.incarnation {
+		return nil, h.outnumber(s, old, known.latest)
+	}
+	known.latest = s.start
 	switch {
 	case old == nil:
 		s.succeeds = false
-	case old.outlives(s):
-		return nil, refuse(unwanted, "%s is already connected as incarnation %d, which is newer "+
-			"than %d",
-			s.from, old.incarnation, s.incarnation)
 	case s.succeeds && s.sameIncarnation(old) && !isClosed(old.ended):
 		if old.next != nil {
 			old.next.end(refuse(unwanted, "%s opened a newer stream", s.from))
@@ -47,10 +53,31 @@ func (h *hub) register(s *served) (before *served, err error) {
 		return old, nil
 	default:
 		s.succeeds = false
-		old.endAll(refuse(unwanted, "%s opened a newer stream", s.from))
+		replaced := &refusal{kind: unwanted, reason: s.from + " opened a newer stream"}
+		if s.incarnation > old.incarnation && s.uid == old.uid {
+			replaced.later, replaced.laterRuns = s.start, true
+		}
+		old.endAll(replaced)
 	}
 	h.served[s.from] = s
 	return old, nil
+}
+
+// outnumber refuses a stream because this process has heard a later incarnation of its sender. If
+// that one has a stream still, two copies of a process run, and each is told of the other.
+func (h *hub) outnumber(s, current *served, latest *linkpb.Start) error {
+	runs := current != nil && !isClosed(current.ended)
+	if runs && current.rival != s.incarnation {
+		current.rival = s.incarnation
+		current.reply(&linkpb.Reply{Reply: &linkpb.Reply_Rival{Rival: s.start}})
+	}
+	return &refusal{
+		kind: unwanted,
+		reason: fmt.Sprintf("%s was heard as incarnation %d, which is newer than %d", s.from,
+			latest.GetIncarnation(), s.incarnation),
+		later:     latest,
+		laterRuns: runs,
+	}
 }
 
 // forget removes a stream that has ended. The stream that succeeds it takes its place.

@@ -22,7 +22,8 @@ var past = time.Unix(1, 0)
 type served struct {
 	hub         *hub
 	from, uid   string
-	incarnation uint64 // known after the Hello, as are stateID and succeeds
+	incarnation uint64 // known after the Hello, as are start, stateID and succeeds
+	start       *linkpb.Start
 	stateID     string
 	succeeds    bool // the previous stream ends in order, and what arrives on it comes first
 	stream      *connection
@@ -32,6 +33,8 @@ type served struct {
 	written     chan struct{}      // closed when no more replies are written to its stream
 	// succeeds this stream and waits for its end; guarded by the hub's mutex
 	next *served
+	// the incarnation that the sender was told of as its rival; guarded by the hub's mutex
+	rival uint64
 
 	once   sync.Once
 	ended  chan struct{}
@@ -109,12 +112,6 @@ func (s *served) sameIncarnation(other *served) bool {
 	return s.uid == other.uid && s.incarnation == other.incarnation && s.stateID == other.stateID
 }
 
-// outlives reports whether s goes on when its sender opens the other stream, because that one is of
-// an older incarnation.
-func (s *served) outlives(other *served) bool {
-	return s.uid == other.uid && s.incarnation > other.incarnation && !isClosed(s.ended)
-}
-
 // receive handles the frames of the stream until it ends. It returns nil if the peer ended it in
 // order.
 func (s *served) receive() error {
@@ -122,8 +119,11 @@ func (s *served) receive() error {
 	if err != nil {
 		return err
 	}
-	s.incarnation, s.stateID, s.succeeds = hello.GetIncarnation(), hello.GetStateId(),
-		hello.GetSucceeds()
+	s.start, s.stateID, s.succeeds = hello.GetStart(), hello.GetStateId(), hello.GetSucceeds()
+	s.incarnation = s.start.GetIncarnation()
+	if err := s.hub.compare(s.from, hello.GetRosterFile()); err != nil {
+		return err
+	}
 	before, err := s.hub.register(s)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (s *served) hello() (*linkpb.Hello, error) {
 	if hello == nil {
 		return nil, refuse(malformed, "the first frame must be a Hello")
 	}
-	if err := validateStateID(hello.GetStateId()); err != nil {
+	if err := validateHello(hello); err != nil {
 		return nil, refuse(malformed, "%v", err)
 	}
 	return hello, nil
@@ -178,7 +178,7 @@ func (s *served) begin(before *served) error {
 	if before != nil && !s.succeeds {
 		<-before.done // soon, because it was told to end
 	}
-	if err := s.stream.accept(); err != nil {
+	if err := s.stream.accept(s.hub.file); err != nil {
 		return err
 	}
 	if before == nil || !s.succeeds {

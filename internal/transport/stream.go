@@ -49,7 +49,10 @@ func (s *stream) close() {
 // succeeds it: the attempt ends if old ends, and fails if the new stream would not last longer.
 func (l *link) attempt(old *stream) (*stream, error) {
 	if l.member.Address == "" {
-		return nil, &loss{Unreachable, errors.New("the roster has no address of the process")}
+		return nil, &loss{
+			evidence: Unreachable,
+			cause:    errors.New("the roster has no address of the process"),
+		}
 	}
 	ctx, cancel := context.WithCancel(l.ctx)
 	if old != nil {
@@ -63,7 +66,7 @@ func (l *link) attempt(old *stream) (*stream, error) {
 		err = l.greet(c, old)
 	}
 	if !impatient.Stop() {
-		err = &loss{Unreachable, errors.Join(errors.New("no answer in time"), err)}
+		err = &loss{evidence: Unreachable, cause: errors.Join(errors.New("no answer in time"), err)}
 	}
 	if err == nil {
 		err = ctx.Err()
@@ -82,9 +85,20 @@ func (l *link) greet(c *connection, old *stream) error {
 	if old != nil && !c.both().outlasts(old.both()) {
 		return errors.New("the certificates have not been renewed yet")
 	}
+	start, err := l.hub.signer.sign(l.hub.incarnation)
+	if err != nil {
+		return rejected(err)
+	}
 	//nolint:errcheck // accepted returns the reason
-	c.sendFrame(helloFrame(l.hub.incarnation, l.hub.stateID, old != nil))
-	return c.accepted()
+	c.sendFrame(helloFrame(start, l.hub.stateID, old != nil, l.hub.file))
+	accepted, err := c.welcome()
+	if err != nil {
+		return err
+	}
+	if err := l.hub.compare(l.member.Name, accepted.GetRosterFile()); err != nil {
+		return rejected(err)
+	}
+	return nil
 }
 
 // carry emits Up and sends what is queued until the stream, and the streams that succeed it, have
@@ -161,11 +175,11 @@ func (l *link) explain(err error) error {
 }
 
 func (l *link) errPeerLeft() error {
-	return &loss{Left, errors.New("the process leaves the group")}
+	return &loss{evidence: Left, cause: errors.New("the process leaves the group")}
 }
 
 func (l *link) errPeerExpired() error {
-	return &loss{Rejected, fmt.Errorf("the certificate of %s has expired", l.member.Name)}
+	return rejected(fmt.Errorf("the certificate of %s has expired", l.member.Name))
 }
 
 // errRemoved returns that the link was removed; nil if this process closes.
@@ -173,7 +187,7 @@ func (l *link) errRemoved() error {
 	if l.hub.ctx.Err() != nil {
 		return nil
 	}
-	return &loss{Dropped, errors.New("the link is no longer needed")}
+	return &loss{evidence: Dropped, cause: errors.New("the link is no longer needed")}
 }
 
 // retireFrom sends what is queued, then Leaving if this process leaves, and waits until the peer
@@ -243,6 +257,8 @@ func (l *link) read(reply *linkpb.Reply) (Event, error) {
 		return responded, nil
 	case *linkpb.Reply_Roster:
 		return RosterReceived{From: l.member.Name, Signed: r.Roster}, nil
+	case *linkpb.Reply_Rival:
+		l.hub.rival(l.member.Name, r.Rival)
 	}
 	return nil, nil
 }

@@ -36,7 +36,7 @@ func (n newcomer) open(incarnation uint64, succeeds bool) *connection {
 		n.t.Fatal(err)
 	}
 	n.t.Cleanup(out.Close)
-	if err := greet(out, helloFrame(incarnation, "m", succeeds)); err != nil {
+	if err := greet(out, greeting(incarnation, "m", succeeds)); err != nil {
 		n.t.Fatal(err)
 	}
 	return out

@@ -17,7 +17,7 @@ const (
 	handshakeBytes = 8 << 10
 )
 
-// Config configures New. All fields but StateID and Logger are required.
+// Config configures New. All fields but StateID, RosterFile and Logger are required.
 type Config struct {
 	Listener net.Listener // receives links from other processes; Close closes it
 	// must hold a certificate and the trust before links can be made, but not yet for New
@@ -25,9 +25,10 @@ type Config struct {
 	Self        identity.Name
 	Incarnation uint64 // grows with every start of this process
 	// identifies the state directory, at most 64 bytes of printable ASCII; empty if there is none
-	StateID   string
-	Reconnect time.Duration // the initial value of Pace
-	Logger    *slog.Logger
+	StateID    string
+	RosterFile *RosterFile   // nil: the roster is a manager's, which is the same for all
+	Reconnect  time.Duration // the initial value of Pace
+	Logger     *slog.Logger
 }
 
 // New serves links on the listener and makes the links that it is told to make, over mutual TLS.
@@ -44,7 +45,7 @@ func New(c Config) Links {
 	}
 	h := newHub(c.Self.Pod, c.Incarnation, c.StateID, c.Reconnect, c.Logger)
 	w := newTLSWire(h, c.Self, c.Keyring)
-	h.dial = w.dial
+	h.dial, h.file, h.signer = w.dial, c.RosterFile, signer{c.Keyring}
 	h.start(func() {
 		limits := connlimit.Limits{
 			Bytes:      handshakeBytes,
@@ -110,7 +111,7 @@ func (w *tlsWire) serve(raw net.Conn, config *tls.Config) {
 	connlimit.Authenticate(raw, from.UID)
 	c := newConnection(w.hub.ctx, raw, secured, maxFrame)
 	c.peer = validityOf(leaf)
-	if c.accept() != nil {
+	if c.accept(nil) != nil {
 		c.Close()
 		return
 	}

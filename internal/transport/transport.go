@@ -14,8 +14,11 @@
 //   - What a process asks of this one ([Received], [Asked], [LeaseRequested], [RosterRequested])
 //     arrives in the order in which it was sent, and so do its answers ([Answered],
 //     [LeaseResponded], [RosterReceived]). Between the two there is no order.
-//   - While the newest incarnation of a process has a stream to this one, nothing of an older one
-//     arrives.
+//   - When something of an incarnation of a process has arrived, nothing of an older one arrives
+//     any more, for as long as the process is admitted with the same UID. The older one is told, if
+//     it still runs or has started again ([Outnumbered]).
+//   - Two processes whose roster files have the same generation and differ have no link if one of
+//     the two files is of a Guarded group.
 //
 // No link outlives the certificates of its two ends: each end closes what the other's certificate
 // no longer covers. Before that happens, a new stream is made as soon as newer certificates allow
@@ -102,7 +105,7 @@ type Links interface {
 }
 
 // Event is an event on the links: Up, Down, Received, Asked, Answered, LeaseRequested,
-// LeaseResponded, RosterRequested or RosterReceived.
+// LeaseResponded, RosterRequested, RosterReceived or Outnumbered.
 type Event interface{ event() }
 
 // Up reports that the link to Name is open: what is sent arrives unless the link breaks.
@@ -189,6 +192,14 @@ type RosterReceived struct {
 	Signed []byte // as the manager signed it (roster.Open)
 }
 
+// Outnumbered reports that By has heard a later incarnation of this very process, which does not
+// run any more. By, and perhaps others, ignore this one until it starts again with a higher number.
+// The later incarnation had this process's certificate. The event may come again.
+type Outnumbered struct {
+	By          string
+	Incarnation uint64 // below 2⁶³
+}
+
 func (Up) event()              {}
 func (Down) event()            {}
 func (Received) event()        {}
@@ -198,3 +209,4 @@ func (LeaseRequested) event()  {}
 func (LeaseResponded) event()  {}
 func (RosterRequested) event() {}
 func (RosterReceived) event()  {}
+func (Outnumbered) event()     {}

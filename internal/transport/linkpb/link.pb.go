@@ -29,7 +29,7 @@ type Ended_Reason int32
 const (
 	Ended_DONE      Ended_Reason = 0 // the sender has ended it in order, and all that it sent was read
 	Ended_MALFORMED Ended_Reason = 1 // an invalid frame
-	Ended_UNWANTED  Ended_Reason = 2 // the sender is not admitted, or has a newer incarnation
+	Ended_UNWANTED  Ended_Reason = 2 // the sender is not admitted, or its Hello is not accepted
 	Ended_LEAVING   Ended_Reason = 3 // the receiver has left or is leaving
 )
 
@@ -73,7 +73,7 @@ func (x Ended_Reason) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Ended_Reason.Descriptor instead.
 func (Ended_Reason) EnumDescriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{8, 0}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{10, 0}
 }
 
 // Frame is what a process sends on its link. Its certificate identifies the sender; no field names
@@ -242,11 +242,12 @@ func (*Frame_End) isFrame_Frame() {}
 
 // Hello opens a link.
 type Hello struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Incarnation uint64                 `protobuf:"varint,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`       // of the sending process; a newer one replaces older ones
-	StateId     string                 `protobuf:"bytes,2,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"` // identifies its state directory; empty: it has none
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Start   *Start                 `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`                    // of the sending process
+	StateId string                 `protobuf:"bytes,2,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"` // identifies its state directory; empty: it has none
 	// the sender will first end its previous stream in order; what it sent there comes first
-	Succeeds      bool `protobuf:"varint,3,opt,name=succeeds,proto3" json:"succeeds,omitempty"`
+	Succeeds      bool        `protobuf:"varint,3,opt,name=succeeds,proto3" json:"succeeds,omitempty"`
+	RosterFile    *RosterFile `protobuf:"bytes,4,opt,name=roster_file,json=rosterFile,proto3" json:"roster_file,omitempty"` // absent: the roster is a manager's
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -281,11 +282,11 @@ func (*Hello) Descriptor() ([]byte, []int) {
 	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *Hello) GetIncarnation() uint64 {
+func (x *Hello) GetStart() *Start {
 	if x != nil {
-		return x.Incarnation
+		return x.Start
 	}
-	return 0
+	return nil
 }
 
 func (x *Hello) GetStateId() string {
@@ -300,6 +301,136 @@ func (x *Hello) GetSucceeds() bool {
 		return x.Succeeds
 	}
 	return false
+}
+
+func (x *Hello) GetRosterFile() *RosterFile {
+	if x != nil {
+		return x.RosterFile
+	}
+	return nil
+}
+
+// Start is an incarnation of a process, and shows that it is: whoever has received it can show it to
+// a later run of the process.
+type Start struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Incarnation   uint64                 `protobuf:"varint,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"` // a newer one replaces older ones
+	Certificate   []byte                 `protobuf:"bytes,2,opt,name=certificate,proto3" json:"certificate,omitempty"`  // with which the process has signed it, DER
+	Signature     []byte                 `protobuf:"bytes,3,opt,name=signature,proto3" json:"signature,omitempty"`      // identity.SignOwn, of the incarnation in eight bytes
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Start) Reset() {
+	*x = Start{}
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Start) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Start) ProtoMessage() {}
+
+func (x *Start) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Start.ProtoReflect.Descriptor instead.
+func (*Start) Descriptor() ([]byte, []int) {
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Start) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+func (x *Start) GetCertificate() []byte {
+	if x != nil {
+		return x.Certificate
+	}
+	return nil
+}
+
+func (x *Start) GetSignature() []byte {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
+}
+
+// RosterFile says what is in the roster file of a process, without saying it.
+type RosterFile struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"` // of what the fields are; others are not comparable
+	Generation    int64                  `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	Fields        []uint64               `protobuf:"fixed64,3,rep,packed,name=fields,proto3" json:"fields,omitempty"` // a digest of each
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RosterFile) Reset() {
+	*x = RosterFile{}
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RosterFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RosterFile) ProtoMessage() {}
+
+func (x *RosterFile) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RosterFile.ProtoReflect.Descriptor instead.
+func (*RosterFile) Descriptor() ([]byte, []int) {
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *RosterFile) GetVersion() uint32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *RosterFile) GetGeneration() int64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *RosterFile) GetFields() []uint64 {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
 }
 
 // Message is a message of an election algorithm (election.Message).
@@ -321,7 +452,7 @@ type Message struct {
 
 func (x *Message) Reset() {
 	*x = Message{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[2]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -333,7 +464,7 @@ func (x *Message) String() string {
 func (*Message) ProtoMessage() {}
 
 func (x *Message) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[2]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -346,7 +477,7 @@ func (x *Message) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Message.ProtoReflect.Descriptor instead.
 func (*Message) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{2}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Message) GetAlgorithm() string {
@@ -417,7 +548,7 @@ type Election struct {
 
 func (x *Election) Reset() {
 	*x = Election{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[3]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -429,7 +560,7 @@ func (x *Election) String() string {
 func (*Election) ProtoMessage() {}
 
 func (x *Election) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[3]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -442,7 +573,7 @@ func (x *Election) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Election.ProtoReflect.Descriptor instead.
 func (*Election) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{3}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Election) GetInitiator() string {
@@ -477,7 +608,7 @@ type Entry struct {
 
 func (x *Entry) Reset() {
 	*x = Entry{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[4]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -489,7 +620,7 @@ func (x *Entry) String() string {
 func (*Entry) ProtoMessage() {}
 
 func (x *Entry) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[4]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -502,7 +633,7 @@ func (x *Entry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Entry.ProtoReflect.Descriptor instead.
 func (*Entry) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{4}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Entry) GetName() string {
@@ -530,7 +661,7 @@ type Ask struct {
 
 func (x *Ask) Reset() {
 	*x = Ask{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[5]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -542,7 +673,7 @@ func (x *Ask) String() string {
 func (*Ask) ProtoMessage() {}
 
 func (x *Ask) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[5]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -555,7 +686,7 @@ func (x *Ask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ask.ProtoReflect.Descriptor instead.
 func (*Ask) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{5}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Ask) GetSequence() uint64 {
@@ -582,6 +713,7 @@ type Reply struct {
 	//	*Reply_LeaseResponse
 	//	*Reply_Roster
 	//	*Reply_Ended
+	//	*Reply_Rival
 	Reply         isReply_Reply `protobuf_oneof:"reply"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -589,7 +721,7 @@ type Reply struct {
 
 func (x *Reply) Reset() {
 	*x = Reply{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[6]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -601,7 +733,7 @@ func (x *Reply) String() string {
 func (*Reply) ProtoMessage() {}
 
 func (x *Reply) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[6]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -614,7 +746,7 @@ func (x *Reply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reply.ProtoReflect.Descriptor instead.
 func (*Reply) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{6}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Reply) GetReply() isReply_Reply {
@@ -669,6 +801,15 @@ func (x *Reply) GetEnded() *Ended {
 	return nil
 }
 
+func (x *Reply) GetRival() *Start {
+	if x != nil {
+		if x, ok := x.Reply.(*Reply_Rival); ok {
+			return x.Rival
+		}
+	}
+	return nil
+}
+
 type isReply_Reply interface {
 	isReply_Reply()
 }
@@ -693,6 +834,10 @@ type Reply_Ended struct {
 	Ended *Ended `protobuf:"bytes,5,opt,name=ended,proto3,oneof"` // nothing follows
 }
 
+type Reply_Rival struct {
+	Rival *Start `protobuf:"bytes,6,opt,name=rival,proto3,oneof"` // another process has shown the certificate of this one, and is not heard
+}
+
 func (*Reply_Accepted) isReply_Reply() {}
 
 func (*Reply_Answer) isReply_Reply() {}
@@ -703,15 +848,18 @@ func (*Reply_Roster) isReply_Reply() {}
 
 func (*Reply_Ended) isReply_Reply() {}
 
+func (*Reply_Rival) isReply_Reply() {}
+
 type Accepted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	RosterFile    *RosterFile            `protobuf:"bytes,1,opt,name=roster_file,json=rosterFile,proto3" json:"roster_file,omitempty"` // of the receiver, with the Hello's Accepted
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Accepted) Reset() {
 	*x = Accepted{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[7]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -723,7 +871,7 @@ func (x *Accepted) String() string {
 func (*Accepted) ProtoMessage() {}
 
 func (x *Accepted) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[7]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -736,21 +884,33 @@ func (x *Accepted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Accepted.ProtoReflect.Descriptor instead.
 func (*Accepted) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{7}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Accepted) GetRosterFile() *RosterFile {
+	if x != nil {
+		return x.RosterFile
+	}
+	return nil
 }
 
 // Ended says why the receiver of a stream ends it.
 type Ended struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Reason        Ended_Reason           `protobuf:"varint,1,opt,name=reason,proto3,enum=podesta.link.v1.Ended_Reason" json:"reason,omitempty"`
-	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"` // empty for DONE
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Reason Ended_Reason           `protobuf:"varint,1,opt,name=reason,proto3,enum=podesta.link.v1.Ended_Reason" json:"reason,omitempty"`
+	Text   string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"` // empty for DONE
+	// of UNWANTED: a later incarnation of the sender that the receiver has heard, and whether that has
+	// a stream to the receiver now
+	Later         *Start      `protobuf:"bytes,3,opt,name=later,proto3" json:"later,omitempty"`
+	LaterRuns     bool        `protobuf:"varint,4,opt,name=later_runs,json=laterRuns,proto3" json:"later_runs,omitempty"`
+	RosterFile    *RosterFile `protobuf:"bytes,5,opt,name=roster_file,json=rosterFile,proto3" json:"roster_file,omitempty"` // of UNWANTED: of the receiver, if that is the reason
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Ended) Reset() {
 	*x = Ended{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -762,7 +922,7 @@ func (x *Ended) String() string {
 func (*Ended) ProtoMessage() {}
 
 func (x *Ended) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[8]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -775,7 +935,7 @@ func (x *Ended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ended.ProtoReflect.Descriptor instead.
 func (*Ended) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{8}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Ended) GetReason() Ended_Reason {
@@ -792,6 +952,27 @@ func (x *Ended) GetText() string {
 	return ""
 }
 
+func (x *Ended) GetLater() *Start {
+	if x != nil {
+		return x.Later
+	}
+	return nil
+}
+
+func (x *Ended) GetLaterRuns() bool {
+	if x != nil {
+		return x.LaterRuns
+	}
+	return false
+}
+
+func (x *Ended) GetRosterFile() *RosterFile {
+	if x != nil {
+		return x.RosterFile
+	}
+	return nil
+}
+
 // Answer is the answer to the Ask with the same sequence.
 type Answer struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -804,7 +985,7 @@ type Answer struct {
 
 func (x *Answer) Reset() {
 	*x = Answer{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +997,7 @@ func (x *Answer) String() string {
 func (*Answer) ProtoMessage() {}
 
 func (x *Answer) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[9]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +1010,7 @@ func (x *Answer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Answer.ProtoReflect.Descriptor instead.
 func (*Answer) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{9}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Answer) GetSequence() uint64 {
@@ -861,7 +1042,7 @@ type Leaving struct {
 
 func (x *Leaving) Reset() {
 	*x = Leaving{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[10]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -873,7 +1054,7 @@ func (x *Leaving) String() string {
 func (*Leaving) ProtoMessage() {}
 
 func (x *Leaving) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[10]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -886,7 +1067,7 @@ func (x *Leaving) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leaving.ProtoReflect.Descriptor instead.
 func (*Leaving) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{10}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{12}
 }
 
 type End struct {
@@ -897,7 +1078,7 @@ type End struct {
 
 func (x *End) Reset() {
 	*x = End{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[11]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -909,7 +1090,7 @@ func (x *End) String() string {
 func (*End) ProtoMessage() {}
 
 func (x *End) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[11]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -922,7 +1103,7 @@ func (x *End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use End.ProtoReflect.Descriptor instead.
 func (*End) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{11}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{13}
 }
 
 // RosterRequest asks for the roster that the receiver uses, because it is newer than the sender's.
@@ -934,7 +1115,7 @@ type RosterRequest struct {
 
 func (x *RosterRequest) Reset() {
 	*x = RosterRequest{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[12]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -946,7 +1127,7 @@ func (x *RosterRequest) String() string {
 func (*RosterRequest) ProtoMessage() {}
 
 func (x *RosterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[12]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -959,7 +1140,7 @@ func (x *RosterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RosterRequest.ProtoReflect.Descriptor instead.
 func (*RosterRequest) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{12}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{14}
 }
 
 // LeaseRequest is a message about the sender's lease (lease.Request). Receivers ignore kinds that
@@ -979,7 +1160,7 @@ type LeaseRequest struct {
 
 func (x *LeaseRequest) Reset() {
 	*x = LeaseRequest{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[13]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -991,7 +1172,7 @@ func (x *LeaseRequest) String() string {
 func (*LeaseRequest) ProtoMessage() {}
 
 func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[13]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1004,7 +1185,7 @@ func (x *LeaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseRequest.ProtoReflect.Descriptor instead.
 func (*LeaseRequest) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{13}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *LeaseRequest) GetKind() string {
@@ -1080,7 +1261,7 @@ type LeaseResponse struct {
 
 func (x *LeaseResponse) Reset() {
 	*x = LeaseResponse{}
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[14]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1092,7 +1273,7 @@ func (x *LeaseResponse) String() string {
 func (*LeaseResponse) ProtoMessage() {}
 
 func (x *LeaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_transport_linkpb_link_proto_msgTypes[14]
+	mi := &file_internal_transport_linkpb_link_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1105,7 +1286,7 @@ func (x *LeaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaseResponse.ProtoReflect.Descriptor instead.
 func (*LeaseResponse) Descriptor() ([]byte, []int) {
-	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{14}
+	return file_internal_transport_linkpb_link_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *LeaseResponse) GetKind() string {
@@ -1212,11 +1393,24 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\x0eroster_request\x18\x05 \x01(\v2\x1e.podesta.link.v1.RosterRequestH\x00R\rrosterRequest\x124\n" +
 	"\aleaving\x18\x06 \x01(\v2\x18.podesta.link.v1.LeavingH\x00R\aleaving\x12(\n" +
 	"\x03end\x18\a \x01(\v2\x14.podesta.link.v1.EndH\x00R\x03endB\a\n" +
-	"\x05frame\"`\n" +
-	"\x05Hello\x12 \n" +
-	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x19\n" +
+	"\x05frame\"\xaa\x01\n" +
+	"\x05Hello\x12,\n" +
+	"\x05start\x18\x01 \x01(\v2\x16.podesta.link.v1.StartR\x05start\x12\x19\n" +
 	"\bstate_id\x18\x02 \x01(\tR\astateId\x12\x1a\n" +
-	"\bsucceeds\x18\x03 \x01(\bR\bsucceeds\"\xfe\x01\n" +
+	"\bsucceeds\x18\x03 \x01(\bR\bsucceeds\x12<\n" +
+	"\vroster_file\x18\x04 \x01(\v2\x1b.podesta.link.v1.RosterFileR\n" +
+	"rosterFile\"i\n" +
+	"\x05Start\x12 \n" +
+	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12 \n" +
+	"\vcertificate\x18\x02 \x01(\fR\vcertificate\x12\x1c\n" +
+	"\tsignature\x18\x03 \x01(\fR\tsignature\"^\n" +
+	"\n" +
+	"RosterFile\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x03R\n" +
+	"generation\x12\x16\n" +
+	"\x06fields\x18\x03 \x03(\x06R\x06fields\"\xfe\x01\n" +
 	"\aMessage\x12\x1c\n" +
 	"\talgorithm\x18\x01 \x01(\tR\talgorithm\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x125\n" +
@@ -1237,19 +1431,26 @@ const file_internal_transport_linkpb_link_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x03R\n" +
-	"generation\"\x8f\x02\n" +
+	"generation\"\xbf\x02\n" +
 	"\x05Reply\x127\n" +
 	"\baccepted\x18\x01 \x01(\v2\x19.podesta.link.v1.AcceptedH\x00R\baccepted\x121\n" +
 	"\x06answer\x18\x02 \x01(\v2\x17.podesta.link.v1.AnswerH\x00R\x06answer\x12G\n" +
 	"\x0elease_response\x18\x03 \x01(\v2\x1e.podesta.link.v1.LeaseResponseH\x00R\rleaseResponse\x12\x18\n" +
 	"\x06roster\x18\x04 \x01(\fH\x00R\x06roster\x12.\n" +
-	"\x05ended\x18\x05 \x01(\v2\x16.podesta.link.v1.EndedH\x00R\x05endedB\a\n" +
-	"\x05reply\"\n" +
-	"\n" +
-	"\bAccepted\"\x90\x01\n" +
+	"\x05ended\x18\x05 \x01(\v2\x16.podesta.link.v1.EndedH\x00R\x05ended\x12.\n" +
+	"\x05rival\x18\x06 \x01(\v2\x16.podesta.link.v1.StartH\x00R\x05rivalB\a\n" +
+	"\x05reply\"H\n" +
+	"\bAccepted\x12<\n" +
+	"\vroster_file\x18\x01 \x01(\v2\x1b.podesta.link.v1.RosterFileR\n" +
+	"rosterFile\"\x9b\x02\n" +
 	"\x05Ended\x125\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x1d.podesta.link.v1.Ended.ReasonR\x06reason\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"<\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12,\n" +
+	"\x05later\x18\x03 \x01(\v2\x16.podesta.link.v1.StartR\x05later\x12\x1d\n" +
+	"\n" +
+	"later_runs\x18\x04 \x01(\bR\tlaterRuns\x12<\n" +
+	"\vroster_file\x18\x05 \x01(\v2\x1b.podesta.link.v1.RosterFileR\n" +
+	"rosterFile\"<\n" +
 	"\x06Reason\x12\b\n" +
 	"\x04DONE\x10\x00\x12\r\n" +
 	"\tMALFORMED\x10\x01\x12\f\n" +
@@ -1303,45 +1504,53 @@ func file_internal_transport_linkpb_link_proto_rawDescGZIP() []byte {
 }
 
 var file_internal_transport_linkpb_link_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_internal_transport_linkpb_link_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_internal_transport_linkpb_link_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_internal_transport_linkpb_link_proto_goTypes = []any{
 	(Ended_Reason)(0),     // 0: podesta.link.v1.Ended.Reason
 	(*Frame)(nil),         // 1: podesta.link.v1.Frame
 	(*Hello)(nil),         // 2: podesta.link.v1.Hello
-	(*Message)(nil),       // 3: podesta.link.v1.Message
-	(*Election)(nil),      // 4: podesta.link.v1.Election
-	(*Entry)(nil),         // 5: podesta.link.v1.Entry
-	(*Ask)(nil),           // 6: podesta.link.v1.Ask
-	(*Reply)(nil),         // 7: podesta.link.v1.Reply
-	(*Accepted)(nil),      // 8: podesta.link.v1.Accepted
-	(*Ended)(nil),         // 9: podesta.link.v1.Ended
-	(*Answer)(nil),        // 10: podesta.link.v1.Answer
-	(*Leaving)(nil),       // 11: podesta.link.v1.Leaving
-	(*End)(nil),           // 12: podesta.link.v1.End
-	(*RosterRequest)(nil), // 13: podesta.link.v1.RosterRequest
-	(*LeaseRequest)(nil),  // 14: podesta.link.v1.LeaseRequest
-	(*LeaseResponse)(nil), // 15: podesta.link.v1.LeaseResponse
+	(*Start)(nil),         // 3: podesta.link.v1.Start
+	(*RosterFile)(nil),    // 4: podesta.link.v1.RosterFile
+	(*Message)(nil),       // 5: podesta.link.v1.Message
+	(*Election)(nil),      // 6: podesta.link.v1.Election
+	(*Entry)(nil),         // 7: podesta.link.v1.Entry
+	(*Ask)(nil),           // 8: podesta.link.v1.Ask
+	(*Reply)(nil),         // 9: podesta.link.v1.Reply
+	(*Accepted)(nil),      // 10: podesta.link.v1.Accepted
+	(*Ended)(nil),         // 11: podesta.link.v1.Ended
+	(*Answer)(nil),        // 12: podesta.link.v1.Answer
+	(*Leaving)(nil),       // 13: podesta.link.v1.Leaving
+	(*End)(nil),           // 14: podesta.link.v1.End
+	(*RosterRequest)(nil), // 15: podesta.link.v1.RosterRequest
+	(*LeaseRequest)(nil),  // 16: podesta.link.v1.LeaseRequest
+	(*LeaseResponse)(nil), // 17: podesta.link.v1.LeaseResponse
 }
 var file_internal_transport_linkpb_link_proto_depIdxs = []int32{
 	2,  // 0: podesta.link.v1.Frame.hello:type_name -> podesta.link.v1.Hello
-	3,  // 1: podesta.link.v1.Frame.message:type_name -> podesta.link.v1.Message
-	6,  // 2: podesta.link.v1.Frame.ask:type_name -> podesta.link.v1.Ask
-	14, // 3: podesta.link.v1.Frame.lease_request:type_name -> podesta.link.v1.LeaseRequest
-	13, // 4: podesta.link.v1.Frame.roster_request:type_name -> podesta.link.v1.RosterRequest
-	11, // 5: podesta.link.v1.Frame.leaving:type_name -> podesta.link.v1.Leaving
-	12, // 6: podesta.link.v1.Frame.end:type_name -> podesta.link.v1.End
-	4,  // 7: podesta.link.v1.Message.election:type_name -> podesta.link.v1.Election
-	5,  // 8: podesta.link.v1.Message.table:type_name -> podesta.link.v1.Entry
-	8,  // 9: podesta.link.v1.Reply.accepted:type_name -> podesta.link.v1.Accepted
-	10, // 10: podesta.link.v1.Reply.answer:type_name -> podesta.link.v1.Answer
-	15, // 11: podesta.link.v1.Reply.lease_response:type_name -> podesta.link.v1.LeaseResponse
-	9,  // 12: podesta.link.v1.Reply.ended:type_name -> podesta.link.v1.Ended
-	0,  // 13: podesta.link.v1.Ended.reason:type_name -> podesta.link.v1.Ended.Reason
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	5,  // 1: podesta.link.v1.Frame.message:type_name -> podesta.link.v1.Message
+	8,  // 2: podesta.link.v1.Frame.ask:type_name -> podesta.link.v1.Ask
+	16, // 3: podesta.link.v1.Frame.lease_request:type_name -> podesta.link.v1.LeaseRequest
+	15, // 4: podesta.link.v1.Frame.roster_request:type_name -> podesta.link.v1.RosterRequest
+	13, // 5: podesta.link.v1.Frame.leaving:type_name -> podesta.link.v1.Leaving
+	14, // 6: podesta.link.v1.Frame.end:type_name -> podesta.link.v1.End
+	3,  // 7: podesta.link.v1.Hello.start:type_name -> podesta.link.v1.Start
+	4,  // 8: podesta.link.v1.Hello.roster_file:type_name -> podesta.link.v1.RosterFile
+	6,  // 9: podesta.link.v1.Message.election:type_name -> podesta.link.v1.Election
+	7,  // 10: podesta.link.v1.Message.table:type_name -> podesta.link.v1.Entry
+	10, // 11: podesta.link.v1.Reply.accepted:type_name -> podesta.link.v1.Accepted
+	12, // 12: podesta.link.v1.Reply.answer:type_name -> podesta.link.v1.Answer
+	17, // 13: podesta.link.v1.Reply.lease_response:type_name -> podesta.link.v1.LeaseResponse
+	11, // 14: podesta.link.v1.Reply.ended:type_name -> podesta.link.v1.Ended
+	3,  // 15: podesta.link.v1.Reply.rival:type_name -> podesta.link.v1.Start
+	4,  // 16: podesta.link.v1.Accepted.roster_file:type_name -> podesta.link.v1.RosterFile
+	0,  // 17: podesta.link.v1.Ended.reason:type_name -> podesta.link.v1.Ended.Reason
+	3,  // 18: podesta.link.v1.Ended.later:type_name -> podesta.link.v1.Start
+	4,  // 19: podesta.link.v1.Ended.roster_file:type_name -> podesta.link.v1.RosterFile
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_internal_transport_linkpb_link_proto_init() }
@@ -1358,12 +1567,13 @@ func file_internal_transport_linkpb_link_proto_init() {
 		(*Frame_Leaving)(nil),
 		(*Frame_End)(nil),
 	}
-	file_internal_transport_linkpb_link_proto_msgTypes[6].OneofWrappers = []any{
+	file_internal_transport_linkpb_link_proto_msgTypes[8].OneofWrappers = []any{
 		(*Reply_Accepted)(nil),
 		(*Reply_Answer)(nil),
 		(*Reply_LeaseResponse)(nil),
 		(*Reply_Roster)(nil),
 		(*Reply_Ended)(nil),
+		(*Reply_Rival)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1371,7 +1581,7 @@ func file_internal_transport_linkpb_link_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_transport_linkpb_link_proto_rawDesc), len(file_internal_transport_linkpb_link_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   15,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
