@@ -30,8 +30,21 @@ const statusWithin = 10 * time.Second
 // statusBytes is how much a client of the status port may send.
 const statusBytes = 16 << 10
 
-// serve runs the agent until ctx ends, then leaves the group.
+// serve runs the agent until ctx ends, then leaves the group. If others have heard a later
+// incarnation of this process, the agent starts again above it, as after a crash.
 func serve(ctx context.Context, o options, logger *slog.Logger) error {
+	for {
+		err := serveIncarnation(ctx, o, logger)
+		outnumbered, ok := errors.AsType[*agent.OutnumberedError](err)
+		if !ok || ctx.Err() != nil {
+			return err
+		}
+		logger.Error("starting again with a higher incarnation", "error", outnumbered)
+	}
+}
+
+// serveIncarnation runs the agent until ctx ends, or others ignore this incarnation of it.
+func serveIncarnation(ctx context.Context, o options, logger *slog.Logger) error {
 	dir, err := statedir.Open(o.stateDir, time.Now())
 	if err != nil {
 		return err
@@ -50,7 +63,13 @@ func serve(ctx context.Context, o options, logger *slog.Logger) error {
 			_ = l.Close()
 		}
 	}()
-	return s.run(ctx, listeners)
+	err = s.run(ctx, listeners)
+	if outnumbered, ok := errors.AsType[*agent.OutnumberedError](err); ok {
+		if failed := dir.StartAbove(outnumbered.Latest); failed != nil {
+			return failed
+		}
+	}
+	return err
 }
 
 // closeWithin is how long the state directory may take to be closed.

@@ -87,14 +87,30 @@ type agent struct {
 	// wantsSession: only a process whose app has a session is a candidate.
 	wantsSession bool
 	left         bool
-	expired      bool // its certificate has ended
-	lapsed       bool // it has left its group because of that, and has no other reason to stay away
-	view         View
+	// others have heard a later incarnation of this process; nil: not as far as it knows
+	outnumbered *OutnumberedError
+	expired     bool // its certificate has ended
+	lapsed      bool // it has left its group because of that, and has no other reason to stay away
+	view        View
+}
+
+// OutnumberedError is why a process ends at once: others have heard a later incarnation of it, and
+// ignore this one for ever. It has to start again with a higher number.
+type OutnumberedError struct {
+	By          string // one of the others
+	Own, Latest uint64 // incarnations
+}
+
+func (e *OutnumberedError) Error() string {
+	return fmt.Sprintf("%s has heard incarnation %d of this process, so it ignores this one, which is "+
+		"%d: another copy of this process has run, or its state directory is new and its clock was "+
+		"ahead before", e.By, e.Latest, e.Own)
 }
 
 // Run drives the process until ctx ends. Then the process hands over, if it coordinates, and says
-// that it leaves. Run closes the links, and returns when all that it started has ended, but for a
-// write to a disk that hangs.
+// that it leaves. If others ignore it, it ends as if it had crashed, with an OutnumberedError. Run
+// closes the links, and returns when all that it started has ended, but for a write to a disk that
+// hangs.
 func Run(ctx context.Context, c Config) error {
 	defer c.Links.Close()
 	a := &agent{
@@ -153,6 +169,9 @@ func (a *agent) sayGoodbye(ctx context.Context) {
 // loop brings the node its events, until it has left after stop is closed.
 func (a *agent) loop(stop <-chan struct{}) error {
 	for !a.left {
+		if a.outnumbered != nil {
+			return a.outnumbered
+		}
 		if err := a.comeBack(); err != nil {
 			return err
 		}

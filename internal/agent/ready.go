@@ -135,6 +135,8 @@ func (a *agent) hear(e transport.Event) {
 		a.receive(e.From, "", 0, node.Message{Type: node.RosterRequest, ReplyTo: e.Answer})
 	case transport.RosterReceived:
 		a.passedOn(e.From, e.Signed)
+	case transport.Outnumbered:
+		a.outnumbered = &OutnumberedError{By: e.By, Own: a.Incarnation, Latest: e.Incarnation}
 	}
 }
 

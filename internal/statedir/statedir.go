@@ -137,6 +137,12 @@ func (d *Dir) start(now time.Time) error {
 	return d.write(idFile, encodeID(d.ID))
 }
 
+// StartAbove has the next start of the agent begin an incarnation above that one, which another
+// process has heard of this one. It returns when that survives whatever happens next.
+func (d *Dir) StartAbove(incarnation uint64) error {
+	return d.write(incarnationFile, encodeIncarnation(max(d.Incarnation, incarnation)))
+}
+
 // checkLease sees to it that a directory with an identity has a lease file, and that one without
 // has not promised anything: otherwise a file was lost.
 func (d *Dir) checkLease(begun bool) error {

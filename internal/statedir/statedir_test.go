@@ -100,6 +100,17 @@ func TestIdentityAndIncarnation(t *testing.T) {
 	if first.Incarnation != 1_800_000_000_000 || second.Incarnation != first.Incarnation+1 {
 		t.Errorf("incarnation %d, then %d", first.Incarnation, second.Incarnation)
 	}
+	for _, above := range []uint64{second.Incarnation + 5, 1} { // the second is not above it
+		if err := second.StartAbove(above); err != nil {
+			t.Fatal(err)
+		}
+		closed(t, second)
+		before := second.Incarnation
+		second = open(t, dir, now)
+		if want := max(above, before) + 1; second.Incarnation != want {
+			t.Errorf("the start above %d is %d, want %d", above, second.Incarnation, want)
+		}
+	}
 	if other := open(t, t.TempDir(), now); other.ID == first.ID {
 		t.Error("two directories have one identity")
 	}
