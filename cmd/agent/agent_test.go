@@ -67,7 +67,7 @@ func TestBadFlagsSayWhatToDo(t *testing.T) {
 			"no such file",
 		},
 		{[]string{"keys"}, "usage: agent keys --roster FILE --out DIR"},
-		{[]string{"init"}, "usage: agent init --state-dir DIR"},
+		{[]string{"init"}, "usage: agent init --state-dir DIR [--roster FILE]"},
 	} {
 		if err := run(c.args); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("agent %s: got %v, want %q", strings.Join(c.args, " "), err, c.want)

@@ -42,7 +42,7 @@ func (l *logged) Write(line []byte) (int, error) {
 // await waits for an ERROR that contains all of these words.
 func (l *logged) await(t *testing.T, words ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience/6)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for {
 		l.mu.Lock()
@@ -95,7 +95,7 @@ func startStatic(t *testing.T, keys, file, name, stateDir, link string) *staticA
 // again.
 func (a *staticAgent) follows(t *testing.T, want string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience/6)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	found := false
 	for !found && ctx.Err() == nil {
@@ -118,10 +118,15 @@ func (a *staticAgent) follows(t *testing.T, want string) {
 // classic writes a roster file with a and b, of which b has the higher priority.
 func classic(t *testing.T, dir string, links []string) (file string) {
 	t.Helper()
-	file = filepath.Join(dir, "roster.json")
-	text := fmt.Sprintf(`{"group": "g", "processes": [
+	return rosterFile(t, dir, "roster.json", fmt.Sprintf(`{"group": "g", "processes": [
 		{"name": "a", "address": %q, "priority": 1},
-		{"name": "b", "address": %q, "priority": 2}]}`, links[0], links[1])
+		{"name": "b", "address": %q, "priority": 2}]}`, links[0], links[1]))
+}
+
+// rosterFile writes a roster file, and the keys for it.
+func rosterFile(t *testing.T, dir, name, text string) (file string) {
+	t.Helper()
+	file = filepath.Join(dir, name)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -129,6 +134,41 @@ func classic(t *testing.T, dir string, links []string) (file string) {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// A file was changed on one machine, without a new generation: each agent says which process has
+// another one, and in which field.
+func TestRosterFilesOfOneGenerationThatDiffer(t *testing.T) {
+	dir := t.TempDir()
+	links := []string{port.Of(t), port.Of(t)}
+	states := []string{filepath.Join(dir, "state-a"), filepath.Join(dir, "state-b")}
+	ids := []string{initialised(t, states[0]), initialised(t, states[1])}
+	for field, files := range map[string][2]string{
+		"safety":             {`"safety": "Guarded"`, `"safety": "Classic"`},
+		"leaseMilliseconds":  {`"safety": "Guarded"`, `"safety": "Guarded", "leaseMilliseconds": 2000`},
+		"algorithm":          {`"algorithm": "Bully"`, `"algorithm": "LeLann"`},
+		"processes.priority": {`"generation": 2`, `"generation": 2`},
+	} {
+		t.Run(field, func(t *testing.T) {
+			var agents [2]*staticAgent
+			for i, name := range []string{"a", "b"} {
+				priorities := [2]int{1, 2}
+				if field == "processes.priority" {
+					priorities[1-i] = 0 // each file ranks its own process highest
+				}
+				file := rosterFile(t, dir, name+".json", fmt.Sprintf(`{"group": "g", %s, "processes": [
+					{"name": "a", "address": %q, "stateID": %q, "priority": %d},
+					{"name": "b", "address": %q, "stateID": %q, "priority": %d}]}`,
+					files[i], links[0], ids[0], priorities[0], links[1], ids[1], priorities[1]))
+				agents[i] = startStatic(t, dir, file, name, states[i], links[i])
+			}
+			agents[0].log.await(t, "same generation", "process=b", "field="+field)
+			agents[1].log.await(t, "same generation", "process=a", "field="+field)
+			for _, a := range agents {
+				a.stop()
+			}
+		})
+	}
 }
 
 // A second copy of a process runs for a while. The first one says so, and is heard again when the

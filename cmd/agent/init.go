@@ -12,22 +12,36 @@ import (
 )
 
 // initialise implements `agent init`: it makes a state directory, unless it exists, and prints its
-// ID.
+// ID. With a roster file it prints the digest of that, too, which is to be the same on all machines.
 func initialise(args []string) error {
 	f := pflag.NewFlagSet("agent init", pflag.ContinueOnError)
 	path := f.String("state-dir", "", "state `DIR` of an agent; made if it does not exist")
+	file := f.String("roster", "", "JSON `FILE` with the roster, to print its digest, too")
 	if err := f.Parse(args); err != nil {
 		return err
 	}
 	if *path == "" || f.NArg() > 0 {
-		return errors.New("usage: agent init --state-dir DIR")
+		return errors.New("usage: agent init --state-dir DIR [--roster FILE]")
+	}
+	digest := ""
+	if *file != "" {
+		r, err := roster.ReadFile(*file)
+		if err != nil {
+			return err
+		}
+		digest = describe(r) + "\n"
 	}
 	dir, err := statedir.Open(*path, time.Now())
 	if err != nil {
 		return err
 	}
-	fmt.Println(dir.ID)
+	fmt.Print(dir.ID, "\n", digest)
 	return dir.Close()
+}
+
+// describe is by what people see that the roster files of two machines are the same.
+func describe(r roster.Roster) string {
+	return fmt.Sprintf("roster file: generation %d, digest %s", r.Generation, r.FileDigest())
 }
 
 // checkStateDir returns an error unless the state directory is the one that the roster in a file

@@ -15,13 +15,19 @@ import (
 // initialised runs `agent init`, and returns the ID that it prints.
 func initialised(t *testing.T, dir string) string {
 	t.Helper()
+	return printed(t, "init", "--state-dir", dir)
+}
+
+// printed runs a subcommand, and returns what it prints.
+func printed(t *testing.T, args ...string) string {
+	t.Helper()
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	stdout := os.Stdout
 	os.Stdout = write
-	err = run([]string{"init", "--state-dir", dir})
+	err = run(args)
 	os.Stdout = stdout
 	if err := write.Close(); err != nil {
 		t.Fatal(err)
@@ -29,11 +35,28 @@ func initialised(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	id, err := io.ReadAll(read)
+	text, err := io.ReadAll(read)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.TrimSuffix(string(id), "\n")
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+// What `agent keys` prints of a roster file, `agent init` prints of a copy of it.
+func TestTheDigestOfARosterFileIsPrinted(t *testing.T) {
+	dir := t.TempDir()
+	state := filepath.Join(dir, "state")
+	id := initialised(t, state)
+	file := static(t, dir, []string{port.Of(t), port.Of(t)}, id, "of-b")
+	said := printed(t, "keys", "--roster", file, "--out", dir)
+	_, digest, ok := strings.Cut(said, "\nroster file: generation 1, digest ")
+	if !ok || len(digest) != 16 {
+		t.Errorf("keys: %q", said)
+	}
+	want := id + "\nroster file: generation 1, digest " + digest
+	if got := printed(t, "init", "--state-dir", state, "--roster", file); got != want {
+		t.Errorf("init: %q, want %q", got, want)
+	}
 }
 
 // static writes a Guarded roster of the processes a and b, with these state IDs.

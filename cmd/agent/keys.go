@@ -72,6 +72,7 @@ func keys(args []string) error {
 		len(r.Processes),
 		*valid,
 	)
+	fmt.Println(describe(r))
 	return nil
 }
 

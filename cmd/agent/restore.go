@@ -12,6 +12,7 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/statedir"
+	"github.com/podesta-dev/podesta/internal/transport"
 )
 
 // What an agent takes over from its earlier incarnation, out of its state directory: the roster,
@@ -59,6 +60,15 @@ func (s *sidecar) firstRoster(
 			return u.Roster, nil
 		}
 	}
+}
+
+// rosterFileOf is what other agents compare with their own files.
+func rosterFileOf(r *roster.Roster) *transport.RosterFile {
+	f := &transport.RosterFile{Generation: r.Generation, Guarded: r.Safety == roster.Guarded}
+	for _, d := range r.Digests() {
+		f.Fields = append(f.Fields, transport.Field(d))
+	}
+	return f
 }
 
 // withoutRoster is what the manager is told of an agent that has no roster yet. A manager that has

@@ -208,10 +208,13 @@ func (s *sidecar) elect(
 			self.UID,
 		)
 	}
+	var file *transport.RosterFile
 	if s.roster != "" {
 		if err := checkStateDir(s.stateDir, s.dir.ID, first, self.Pod); err != nil {
 			return err
 		}
+		s.logger.Info("the roster file", "generation", first.Generation, "digest", first.FileDigest())
+		file = rosterFileOf(first)
 	}
 	links := transport.New(transport.Config{ //nolint:contextcheck // links end by Close
 		Listener:    listener,
@@ -219,6 +222,7 @@ func (s *sidecar) elect(
 		Self:        self,
 		StateID:     s.dir.ID,
 		Incarnation: s.dir.Incarnation,
+		RosterFile:  file,
 		Reconnect:   first.Heartbeat,
 		Logger:      s.logger,
 	})
