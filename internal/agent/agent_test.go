@@ -27,6 +27,7 @@ const heartbeat, timeout = 100 * time.Millisecond, 500 * time.Millisecond
 // group is a group of agents on an in-memory network, in virtual time.
 type group struct {
 	ownHealth   bool // of the agents that are booted
+	copies      bool // who is booted runs beside the process of that name, with a directory of its own
 	t           *testing.T
 	network     *transport.Network
 	delay       atomic.Int64                   // of what travels, in nanoseconds
@@ -100,7 +101,11 @@ func (g *group) boot(name string) {
 	ctx, stop := context.WithCancel(g.t.Context())
 	p.stop = stop
 	g.agents[name] = p
-	links := g.network.JoinWith(name, g.incarnation, "state-"+name)
+	join, state := g.network.JoinWith, "state-"+name
+	if g.copies {
+		join, state = g.network.Copy, "copy-"+name
+	}
+	links := join(name, g.incarnation, state)
 	incarnation, initial := g.incarnation, g.roster
 	p.links, p.incarnation = links, incarnation
 	p.meter = agent.NewMeter(p.views, p.ledger, agent.Sources{Dropped: links.Dropped})
@@ -112,7 +117,7 @@ func (g *group) boot(name string) {
 	go func() {
 		p.done <- agent.Run(ctx, agent.Config{
 			Self: name, UID: "uid-" + name, Incarnation: incarnation, Roster: initial, Links: p.links, Updates: p.updates, Open: g.open,
-			Report: p.report, StateID: "state-" + name, Version: "test",
+			Report: p.report, StateID: state, Version: "test",
 			Saved: saved, Save: p.save, Ledger: p.ledger, Health: p.health, Probe: p.probe, OwnHealth: g.ownHealth,
 			Views: p.views, Meter: p.meter, Accounts: p.accounts, Logger: slog.New(slog.DiscardHandler),
 		})

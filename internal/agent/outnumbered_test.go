@@ -66,3 +66,33 @@ func passNumber(t *testing.T, r roster.Roster, name string) {
 	}
 	g.agree("p3")
 }
+
+// A second copy of the leaseholder runs beside it for a while. At most one process may act, and the
+// first copy is heard again, above the number of the second, when that has ended.
+func TestACopyOfTheLeaseholder(t *testing.T) {
+	forAll(t, func(t *testing.T, algorithm string) {
+		g := startGroup(t, guarded(algorithm, roster.Always), 3)
+		g.acts("p3")
+		first := g.agents["p3"]
+		delete(g.agents, "p3")
+		g.agents["the first p3"] = first
+		g.copies = true
+		g.boot("p3")
+		for range 10_000 {
+			if may := g.may(); len(may) > 1 {
+				t.Fatalf("%v may act at once", may)
+			}
+			<-time.After(time.Millisecond)
+		}
+		g.kill("p3")
+		err := <-first.done
+		if outnumbered, ok := errors.AsType[*agent.OutnumberedError](err); !ok || outnumbered.Latest != 4 {
+			t.Errorf("the first p3 ended with %v", err)
+		}
+		delete(g.agents, "the first p3")
+		g.copies = false
+		g.boot("p3")
+		g.acts("p3")
+		g.agree("p3")
+	})
+}

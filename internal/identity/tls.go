@@ -9,7 +9,7 @@ import (
 
 // The protocols that are spoken after the handshake (ALPN). Both ends must name the same one.
 const (
-	LinkProtocol   = "podesta-link/2"   // between agents
+	LinkProtocol   = "podesta-link/3"   // between agents
 	RosterProtocol = "podesta-roster/1" // between an agent and the manager
 )
 

@@ -9,11 +9,10 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport/linkpb"
 )
 
-// Two runs of one process are told apart by their incarnations, and the later one is heard. So a
-// process must not run on with a number that is below one which another process has heard: it would
-// be ignored for ever. Whoever refuses its stream shows it the later number, with the signature by
-// which a process shows that the number is its own. Without that, a member could have another one
-// start again and again.
+// Of two runs of one process, the others hear the one with the higher incarnation. A process with a
+// number below one that they have heard would be ignored for ever. So a receiver that refuses its
+// stream shows it the later number, and the signature of the process under that number. Without the
+// signature, a member could have another one start again and again.
 
 const (
 	// maxIncarnation leaves room above it for as many starts as there will ever be.
@@ -28,7 +27,7 @@ const (
 	startPurpose = "start of a process" // of the signature
 )
 
-// acquaintance is what this process remembers of one that it admits.
+// acquaintance is what this process remembers of an admitted process.
 type acquaintance struct {
 	uid        string
 	latest     *linkpb.Start // of the incarnations that it has heard; nil: none
@@ -89,7 +88,7 @@ func (h *hub) refused(by string, err error) {
 	_ = h.compare(by, ended.GetRosterFile()) // the stream has ended
 }
 
-// rival takes what a process said of another one that has shown this one's certificate.
+// rival takes the start of another copy of this process, which by has refused to hear.
 func (h *hub) rival(by string, s *linkpb.Start) {
 	if s.GetIncarnation() != h.incarnation && h.isOwn(by, s) {
 		h.hasRival(s)
