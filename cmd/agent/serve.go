@@ -311,10 +311,19 @@ func newServer(h http.Handler) *http.Server {
 	}
 }
 
-// serveHTTP serves until ctx ends. Then it cuts the streams that are still open.
+// serveHTTP serves until ctx ends. Then it cuts the streams that are still open, and the next
+// incarnation may have the address at once.
 func serveHTTP(ctx context.Context, l net.Listener, server *http.Server) error {
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
-	defer stop()
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		_ = server.Close()
+	})
+	defer func() {
+		if !stop() {
+			<-closed
+		}
+	}()
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}

@@ -12,10 +12,19 @@ import (
 
 const firstPause, longestPause = 5 * time.Millisecond, time.Second
 
-// Each has every connection served, which must not wait, until ctx ends; then it returns nil. While
-// none can be accepted, because the process cannot have more files open, it tries again.
+// Each has every connection served, which must not wait, until ctx ends; then it returns nil, and
+// another listener may have the address at once. While none can be accepted, because the process cannot have more files open, it tries again.
 func (l *Listener) Each(ctx context.Context, log *slog.Logger, serve func(net.Conn)) error {
-	defer context.AfterFunc(ctx, func() { l.Close() })()
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		l.Close()
+	})
+	defer func() {
+		if !stop() {
+			<-closed
+		}
+	}()
 	for failures := 0; ; {
 		conn, err := l.Accept()
 		switch {
