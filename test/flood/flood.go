@@ -10,12 +10,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -59,7 +59,9 @@ func Begin(t *testing.T, address string, addresses, number int, attack Attack) {
 	//nolint:gosec,noctx // it is this program, and is killed when the test ends
 	process := exec.Command("nice", "-n", "5", program, attacker, string(what))
 	process.Stderr = os.Stderr
-	process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if _, err := process.StdinPipe(); err != nil { // its end is the end of the strangers
+		t.Fatal(err)
+	}
 	out, err := process.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -73,8 +75,8 @@ func Begin(t *testing.T, address string, addresses, number int, attack Attack) {
 	}
 }
 
-// Attacker reports whether this process is to be the strangers of a Begin, and if so is them until
-// it is killed.
+// Attacker reports whether this process is to be the strangers of a Begin. If so, it is them until
+// the test ends, or its process does.
 func Attacker() bool {
 	if len(os.Args) != 3 || os.Args[1] != attacker {
 		return false
@@ -83,7 +85,8 @@ func Attacker() bool {
 	if err := json.Unmarshal([]byte(os.Args[2]), &s); err != nil {
 		panic(err)
 	}
-	s.flood()
+	go s.flood()
+	_, _ = io.Copy(io.Discard, os.Stdin)
 	return true
 }
 

@@ -27,10 +27,11 @@ type Kept struct {
 
 // Keep keeps a port until the caller closes it.
 func Keep() (*Kept, error) {
-	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err != nil {
 		return nil, fmt.Errorf("keeping a port: %w", os.NewSyscallError("socket", err))
 	}
+	unix.CloseOnExec(socket)
 	k := &Kept{closes: sync.OnceValue(func() error { return unix.Close(socket) })}
 	if k.Address, err = bind(socket); err != nil {
 		_ = k.Close()
