@@ -18,7 +18,8 @@ type job struct {
 	shut  context.CancelFunc // closes the session
 	alarm *boottime.Alarm
 
-	left func() // called if the session stays open when the work has returned
+	left    func()          // called if the session stays open when the work has returned
+	overdue func(why error) // Client.Overdue
 
 	mu      sync.Mutex
 	cancel  context.CancelCauseFunc
@@ -26,6 +27,7 @@ type job struct {
 	renewed time.Duration // when the lease was last renewed, by the agent's clock
 	end     time.Duration // when the context ends unless the agent renews the lease
 	over    error         // why the context has ended; nil while it has not
+	warned  bool          // overdue was called
 	hangsAt time.Duration // from then on the work hangs; 0: its permission is not over yet
 	closing bool          // the session is closed when the work has returned
 	gone    bool          // the work has returned
@@ -181,18 +183,41 @@ func (j *job) mayFollow(p Permission) bool {
 	return p.Granted && j.renewedBy(p)
 }
 
-// watch ends the context in time. If the work hangs, it closes the session: nothing is left to give
-// back, and this process is no candidate while the work goes on.
+// watch ends the context in time, and says when the work is overdue. If the work hangs, it closes
+// the session: nothing is left to give back, and this process is no candidate while the work goes
+// on.
 func (j *job) watch() {
 	defer close(j.watched)
 	err := j.alarm.Wait()
 	for ; err == nil; err = j.alarm.Wait() {
+		j.warn()
 		if j.hangs() {
 			j.shut()
 			return
 		}
 	}
 	j.unwatched(err)
+}
+
+// overdueAt is when work is overdue whose context has ended: half of the time before that is for
+// the work, and half of it for whoever ends the process. j.mu is held.
+func (j *job) overdueAt() time.Duration { return j.until - (j.until-j.end)/2 }
+
+// warn calls overdue, once, if the work has not returned and the permission is about to end. Without
+// a clock nobody knows when that is.
+func (j *job) warn() {
+	now := j.check()
+	j.mu.Lock()
+	due := !j.gone && !j.warned && j.over != nil && (now == 0 || now >= j.overdueAt())
+	why := j.over
+	if due {
+		j.warned = true
+		_ = j.alarm.Set(j.until)
+	}
+	j.mu.Unlock()
+	if due && j.overdue != nil {
+		j.overdue(why)
+	}
 }
 
 // hangs reports whether the work goes on though its permission is over, and it has had the time to
@@ -226,6 +251,9 @@ func (j *job) unwatched(err error) {
 	}
 	j.mu.Unlock()
 	if !gone {
+		if j.overdue != nil { // nobody will know when it is
+			j.overdue(noAlarm(err))
+		}
 		<-j.returned
 	}
 }
@@ -280,7 +308,7 @@ func (j *job) finish(why error) {
 	}
 	j.over = why
 	j.cancel(why)
-	_ = j.alarm.Set(j.until) // if the work has returned, there is nothing left to watch
+	_ = j.alarm.Set(j.overdueAt()) // if the work has returned, there is nothing left to watch
 }
 
 // workContext is the context of the work. Its Err reads the clock at each call, because after a

@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 		acts(url)
 		return
 	}
+	if os.Getenv(exitEnv) != "" {
+		Exit(fmt.Errorf("one\ntwo"))
+	}
 	leak.VerifyTestMain(m)
 }
 

@@ -45,8 +45,9 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 // its agent was, and the lease may go on. Then work is called again, under the same epoch, as soon
 // as the agent reports a renewal. If the lease has run out meanwhile, nothing is left to give back:
 // this process stays a candidate, and if its agent has the lease again, work is called under the
-// new epoch. Work that does not return before the permission is over loses it all the same. If it
-// still runs 50 ms later, this process is no candidate until it has returned.
+// new epoch. Work that does not return before the permission is over loses it all the same:
+// Client.Overdue says so shortly before, and can end the process. If it still runs 50 ms later, this
+// process is no candidate until it has returned.
 //
 // The epoch of the lease may grow while the permission goes on: after an edit of the group, a
 // change of its voters, or a close election. Nobody else has acted in between, so the work goes on,
@@ -70,7 +71,12 @@ func (c *Client) Run(ctx context.Context, work func(ctx context.Context, epoch E
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	_ = again(running, func() (progress bool) { // it ends with running
-		s := &sessionOfRun{ctx: ctx, work: work, report: c.report}
+		s := &sessionOfRun{
+			ctx:     ctx,
+			work:    work,
+			report:  c.report,
+			overdue: c.Overdue,
+		}
 		switch last = s.run(ctx, c); {
 		case last.final:
 			stop()
@@ -103,9 +109,10 @@ func (o outcome) error() error { return errors.Join(o.why, o.err) }
 // of the permission, unless the job has ended because it was not renewed in time. Then another one
 // may follow, also if the permission has run out since.
 type sessionOfRun struct {
-	ctx    context.Context
-	work   func(context.Context, Epoch) error
-	report func(context.Context, error)
+	ctx     context.Context
+	work    func(context.Context, Epoch) error
+	report  func(context.Context, error)
+	overdue func(why error) // Client.Overdue
 
 	shut context.CancelFunc // closes the session
 
@@ -226,6 +233,7 @@ func (s *sessionOfRun) begin(p Permission) {
 			}
 			s.goOn()
 		}
+		j.overdue = s.overdue
 		s.job, s.epoch = j, p.Epoch
 		j.start(s.work)
 	}
