@@ -1,9 +1,10 @@
-// Package podesta has a Podesta group decide who leads among the replicas of an operator, in place
-// of a Lease. It fits what is built on controller-runtime and on client-go's leader election:
+// Package podesta has a Podesta group decide who leads among the replicas of a program that is built
+// on client-go's leader election, in place of a Lease:
 //
-//	options := ctrl.Options{…}
-//	if err := podesta.LeaderElection(&options); err != nil { … }
-//	manager, err := ctrl.NewManager(config, options)
+//	err := podesta.NewLock(nil).Lead(ctx, config) // was leaderelection.RunOrDie(ctx, config)
+//
+// Package client/kubernetes/controllerruntime, a module of its own, is for what is built on
+// controller-runtime.
 //
 // Each replica asks the agent in its pod; the API server is not asked. The group must be Guarded.
 //
@@ -14,6 +15,10 @@
 // by itself, and makes every loss final: a Lock that was lost is never held again. As with a Lease,
 // a program that has lost ends, and is started again.
 //
+// If what leads has not stopped when the permission is about to end, the process ends, with
+// agent.ExitCode and a line on stderr. A process that was stopped for longer than that ends when it
+// goes on: its goroutines may run for an instant before. See Lock.WithoutExit.
+//
 // The contexts of what leads carry the epoch: fence.EpochOf of package client/fence returns it in a
 // Reconcile.
 //
@@ -23,5 +28,5 @@
 // resourceVersion that was compared.
 //
 // All replicas of a Deployment use a Lease, or all use Podesta: each would let one of its own lead.
-// The way from one to the other is LeaderElectionWithLease, which leads only while it holds both.
+// The way from one to the other is Lock.WithLease, which leads only while it holds both.
 package podesta

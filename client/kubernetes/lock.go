@@ -11,8 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/podesta-dev/podesta/client/agent"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"github.com/podesta-dev/podesta/client/agent"
+	"github.com/podesta-dev/podesta/client/internal/boottime"
+	"github.com/podesta-dev/podesta/client/kubernetes/internal/timing"
 )
 
 var (
@@ -22,15 +25,16 @@ var (
 	ErrLost = errors.New("this replica no longer leads")
 	// ErrBare means that a Lock was given to client-go by itself, which would lead on after it is
 	// lost.
-	ErrBare = errors.New("use the lock by its methods LeaderElection or Lead: client-go alone leads " +
-		"on after the permission has ended")
+	ErrBare = errors.New("use the lock by its method Lead, or by package controllerruntime: " +
+		"client-go alone leads on after the permission has ended")
 )
 
 // Lock is held while the agent permits this process to act; once. It implements
-// resourcelock.Interface for LeaderElection and Lead, which see to it that nothing leads on when it
-// is lost. Safe for concurrent use.
+// resourcelock.Interface for Lead and for package controllerruntime, which see to it that nothing
+// leads on when it is lost. Safe for concurrent use.
 type Lock struct {
 	agent    *agent.Client
+	exit     func(why error) // ends the process; nil: see WithoutExit
 	identity string
 	lease    resourcelock.Interface // to be held as well; nil: there is none
 
@@ -51,6 +55,11 @@ type Lock struct {
 	lost    error                             // why; nil: it is not lost
 	record  resourcelock.LeaderElectionRecord // what the elector has written
 	bases   []context.CancelCauseFunc         // of what leads
+	stopped bool                              // all that led has ended
+
+	leaseAlarm *boottime.Alarm // nil before the Lease was written
+	leaseUntil time.Duration   // when the Lease has run out, as a reading of the alarm's clock
+	leaseLasts time.Duration
 }
 
 // NewLock returns a lock that asks this agent; nil means the one in the same pod, at
@@ -65,15 +74,43 @@ func NewLock(client *agent.Client) *Lock {
 		name = "this process"
 	}
 	l := &Lock{
-		agent:    reporting(client),
+		exit:     agent.Exit,
 		identity: name,
 		granted:  make(chan struct{}),
 		loss:     make(chan struct{}),
 		done:     make(chan struct{}),
 	}
+	l.agent = reporting(client)
+	l.agent.Overdue = l.overdue
 	l.running, l.end = context.WithCancel(context.Background())
 	return l
 }
+
+// WithoutExit returns the lock, which does not end the process any more. It is for programs that
+// stop in time by themselves: whatever leads must have stopped when half of the time has passed that
+// the permission has left when its context ends. Call it before the lock is used.
+func (l *Lock) WithoutExit() *Lock {
+	l.exit = nil
+	return l
+}
+
+// Take takes the lock for an elector that somebody else makes, with the times of package timing, as
+// package controllerruntime does. It returns what the contexts of all that leads are to be made by:
+// they end when the lock is lost. If what leads has not ended by then, the process ends.
+func (l *Lock) Take() (bind func(context.Context) context.Context, err error) {
+	if err := l.use(); err != nil {
+		return nil, err
+	}
+	return func(parent context.Context) context.Context {
+		if l.running.Err() != nil {
+			l.agent.Report(errTakenBefore)
+		}
+		return l.bind(parent)
+	}, nil
+}
+
+var errTakenBefore = errors.New("what is made with a lock that was lost never leads: make a lock, " +
+	"and options, for each manager")
 
 // use marks the lock as taken, so that no second elector, and no bare one, leads by it.
 func (l *Lock) use() error {
@@ -197,6 +234,38 @@ func (l *Lock) lose(why error) {
 	l.end()
 }
 
+// stop is called once, when all that led has ended, or nothing will: what is left of the permission
+// is given back.
+func (l *Lock) stop(why error) {
+	l.mu.Lock()
+	l.stopped = true
+	alarm := l.leaseAlarm
+	l.mu.Unlock()
+	l.lose(why)
+	close(l.done)
+	if alarm != nil {
+		_ = alarm.Close() // ends watchLease
+	}
+}
+
+// overdue is called when the permission, or the Lease, is about to end: another process may lead
+// soon. If this one leads by it, the process ends, because what leads may go on. If it does not
+// lead yet, it cannot any more.
+func (l *Lock) overdue(why error) {
+	l.mu.Lock()
+	leads := l.leads
+	l.mu.Unlock()
+	if leads == nil || !l.over(leads) {
+		return
+	}
+	l.mu.Lock()
+	goesOn := !l.stopped
+	l.mu.Unlock()
+	if goesOn && l.exit != nil {
+		l.exit(why)
+	}
+}
+
 // holds returns nil while the lock is held. It reads the clock.
 func (l *Lock) holds() error {
 	l.mu.Lock()
@@ -228,7 +297,7 @@ func (l *Lock) leaveUnlessBegun() {
 }
 
 // Lost is closed when this replica has led and does so no longer. The contexts of what leads have
-// ended then. A program whose work may go on in spite of that ends itself some time after it.
+// ended then. If what leads does not end, too, the process ends before the permission does.
 //
 // A manager that is told to stop has lost when all that leads has stopped; or before, when its
 // permission ends while it waits for that. So it is when its pod is deleted: then another replica
@@ -278,25 +347,23 @@ func (l *Lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 }
 
 func (l *Lock) write(record resourcelock.LeaderElectionRecord, toLease func() error) error {
+	lasts := time.Duration(record.LeaseDurationSeconds) * time.Second
 	if record.HolderIdentity == "" {
+		// A manager's elector has given up, and what led may go on: the Lease runs out by itself.
 		l.lose(errors.New("it was told to stop"))
-		if l.lease != nil {
-			return toLease()
-		}
 		return nil
 	}
 	if err := l.holds(); err != nil {
 		return err
 	}
 	if l.lease != nil {
-		l.leased.Store(true)
-		if err := toLease(); err != nil {
+		if err := l.writeLease(lasts, toLease); err != nil {
 			return err
 		}
 		return l.begin(record) // it may have taken long
 	}
-	if record.LeaseDurationSeconds != int(leaseDuration.Seconds()) {
-		err := fmt.Errorf("%w: they were changed after LeaderElection", errTimings)
+	if lasts != timing.LeaseDuration {
+		err := fmt.Errorf("%w: they were changed after LeaderElection", timing.Err)
 		l.lose(err)
 		return err
 	}
@@ -311,7 +378,7 @@ func (l *Lock) RecordEvent(event string) {
 	}
 }
 
-// Identity returns this process's name.
+// Identity returns the host name, which is the pod's name; with a Lease its identity.
 func (l *Lock) Identity() string {
 	if l.lease != nil {
 		return l.lease.Identity()

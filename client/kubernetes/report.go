@@ -22,16 +22,16 @@ type failures struct {
 	at   time.Time // when
 }
 
-// reporting returns a client that logs its failures, unless it reports them already.
+// reporting returns a copy of the client that logs its failures, unless it reports them already.
 func reporting(client *agent.Client) *agent.Client {
+	reports := *client
 	if client.Report != nil {
-		return client
+		return &reports
 	}
 	f := &failures{log: func(err error) {
 		klog.Background().WithName("podesta").Error(err,
 			"this replica cannot lead: it asks its agent again")
 	}}
-	reports := *client
 	reports.Report = func(err error) { f.report(err, time.Now()) }
 	return &reports
 }

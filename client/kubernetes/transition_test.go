@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/podesta-dev/podesta/client/agent"
+	"github.com/podesta-dev/podesta/client/internal/boottime"
 	"github.com/podesta-dev/podesta/client/internal/fakeagent"
 )
 
@@ -25,6 +26,8 @@ type lease struct {
 	mu      sync.Mutex
 	record  *resourcelock.LeaderElectionRecord
 	version int
+	broken  bool          // writes fail
+	emptied chan struct{} // is told when it is given back, if it is not nil
 }
 
 // holder is one replica's client of it.
@@ -61,12 +64,18 @@ func (h *holder) Update(_ context.Context, record resourcelock.LeaderElectionRec
 	if h.seen != h.lease.version {
 		return errors.New("conflict")
 	}
+	if h.lease.broken {
+		return errors.New("no API server")
+	}
 	return h.put(record)
 }
 
 func (h *holder) put(record resourcelock.LeaderElectionRecord) error {
 	h.lease.version++
 	h.lease.record, h.seen = &record, h.lease.version
+	if record.HolderIdentity == "" && h.lease.emptied != nil {
+		h.lease.emptied <- struct{}{}
+	}
 	return nil
 }
 
@@ -237,6 +246,7 @@ func TestHoldingBothEndsWithTheLease(t *testing.T) {
 	if err := receive(t, both.ended, "it leads without the Lease"); !errors.Is(err, ErrLost) {
 		t.Errorf("Lead returned %v", err)
 	}
+	receive(t, both.over, "it leads on")
 	if n := d.leading.Load(); n != 0 {
 		t.Errorf("%d replicas lead", n)
 	}
@@ -260,40 +270,132 @@ func (c *crossed) Update(ctx context.Context, record resourcelock.LeaderElection
 	return c.holder.Update(ctx, record)
 }
 
-// With ReleaseOnCancel the Lease is given back, for the next replica that needs it; but not before
-// what leads has ended, however the permission was lost.
-func TestTheLeaseIsGivenBackWhenNothingLeadsAnyMore(t *testing.T) {
-	var shared lease
-	h := &crossed{holder: &holder{lease: &shared, name: "pod-1"}}
-	a := fakeagent.Start()
-	t.Cleanup(a.Close)
-	begun, finish, ended := make(chan context.Context, 1), make(chan struct{}), make(chan error, 1)
-	l := NewLock(&agent.Client{URL: a.URL}).WithLease(h)
+// leader is a replica that holds both.
+type leader struct {
+	agent  *fakeagent.Agent
+	lock   *Lock
+	ctx    context.Context // of what leads
+	finish chan struct{}   // closed: what leads returns
+	stop   context.CancelFunc
+	ended  chan error
+}
+
+// leadsByBoth starts a replica that leads, holds both, and gives the Lease back.
+func leadsByBoth(t *testing.T, of resourcelock.Interface) *leader {
+	t.Helper()
+	l := &leader{agent: fakeagent.Start(), finish: make(chan struct{}), ended: make(chan error, 1)}
+	t.Cleanup(l.agent.Close)
+	l.lock = NewLock(&agent.Client{URL: l.agent.URL}).WithLease(of)
+	ctx, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	t.Cleanup(stop)
+	begun := make(chan context.Context, 1)
 	go func() {
-		ended <- l.Lead(context.Background(), leaderelection.LeaderElectionConfig{
+		l.ended <- l.lock.Lead(ctx, leaderelection.LeaderElectionConfig{
 			LeaseDuration: leaseTime, RenewDeadline: leaseTime / 2, RetryPeriod: 50 * time.Millisecond,
 			ReleaseOnCancel: true,
 			Callbacks: leaderelection.LeaderCallbacks{
-				OnStartedLeading: func(ctx context.Context) { begun <- ctx; <-ctx.Done(); <-finish },
-				OnStoppedLeading: func() { close(begun) },
+				OnStartedLeading: func(ctx context.Context) { begun <- ctx; <-l.finish },
+				OnStoppedLeading: func() {},
 			},
 		})
 	}()
-	a.Grant(7, long)
-	ctx := receive(t, begun, "it does not lead")
-	a.Revoke()
-	receive(t, ctx.Done(), "its context goes on")
-	for range begun { // until the elector has returned
+	l.agent.Grant(7, long)
+	l.ctx = receive(t, begun, "it does not lead")
+	return l
+}
+
+// With ReleaseOnCancel the Lease is given back, for the next replica that needs it; but not before
+// what leads has ended, however the permission was lost. Lead does not wait for that.
+func TestTheLeaseIsGivenBackWhenNothingLeadsAnyMore(t *testing.T) {
+	shared := &lease{emptied: make(chan struct{}, 1)}
+	l := leadsByBoth(t, &crossed{holder: &holder{lease: shared, name: "pod-1"}})
+	l.agent.Revoke()
+	receive(t, l.ctx.Done(), "its context goes on")
+	if err := receive(t, l.ended, "Lead does not return"); !errors.Is(err, ErrLost) {
+		t.Error(err)
 	}
 	if by := shared.heldBy(); by != "pod-1" {
 		t.Errorf("the Lease is %q's, and what leads by it has not ended", by)
 	}
-	close(finish)
-	if err := receive(t, ended, "Lead does not return"); !errors.Is(err, ErrLost) {
+	close(l.finish)
+	receive(t, shared.emptied, "the Lease is not given back")
+}
+
+// A program that is told to stop may end when Lead returns, so Lead waits until the Lease is given
+// back.
+func TestLeadReturnsWhenTheLeaseIsGivenBack(t *testing.T) {
+	shared := &lease{}
+	l := leadsByBoth(t, &holder{lease: shared, name: "pod-1"})
+	context.AfterFunc(l.ctx, func() { close(l.finish) })
+	l.stop()
+	if err := receive(t, l.ended, "Lead does not return"); err != nil {
 		t.Error(err)
 	}
 	if by := shared.heldBy(); by != "" {
 		t.Errorf("the Lease is not given back: it is %q's", by)
+	}
+}
+
+// What has been taken over belongs to whoever has it now.
+func TestAnothersLeaseIsNotGivenBack(t *testing.T) {
+	shared := &lease{}
+	l := leadsByBoth(t, &holder{lease: shared, name: "pod-1"})
+	shared.mu.Lock()
+	shared.version++
+	shared.record = &resourcelock.LeaderElectionRecord{HolderIdentity: "pod-2", LeaseDurationSeconds: 3600}
+	shared.mu.Unlock()
+	close(l.finish)
+	l.stop()
+	receive(t, l.ended, "Lead does not return")
+	if by := shared.heldBy(); by != "pod-2" {
+		t.Errorf("the Lease is %q's; pod-2 has taken it over", by)
+	}
+}
+
+// A manager cannot tell whether all that led has stopped, so it gives no Lease back.
+func TestAManagersElectorGivesNoLeaseBack(t *testing.T) {
+	shared := &lease{}
+	l := leadsByBoth(t, &holder{lease: shared, name: "pod-1"})
+	if err := l.lock.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil {
+		t.Error(err)
+	}
+	lost(t, l.lock)
+	if by := shared.heldBy(); by != "pod-1" {
+		t.Errorf("the Lease is %q's, and what leads by it has not ended", by)
+	}
+	close(l.finish)
+	receive(t, l.ended, "Lead does not return")
+}
+
+// The permission goes on, and the Lease cannot be renewed. What goes on by it ends before another
+// replica may have the Lease; also if it was told to stop, and takes its time.
+func TestWorkThatGoesOnEndsBeforeTheLease(t *testing.T) {
+	for _, name := range []string{"no API server", "told to stop"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shared := &lease{}
+			l := leadsByBoth(t, &holder{lease: shared, name: "pod-1"})
+			exits := make(chan time.Duration, 10)
+			l.lock.exit = func(error) { now, _ := boottime.Now(); exits <- now }
+			before, _ := boottime.Now()
+			if name == "told to stop" {
+				l.stop()
+			} else {
+				shared.mu.Lock()
+				shared.broken = true
+				shared.mu.Unlock()
+			}
+			receive(t, l.ended, "Lead does not return")
+			at := receive(t, exits, "the process is not ended")
+			l.lock.mu.Lock()
+			until := l.lock.leaseUntil
+			l.lock.mu.Unlock()
+			if at >= until || at < before {
+				t.Errorf("it is ended %v after the Lease", at-until)
+			}
+			close(l.finish)
+		})
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 
 	"github.com/podesta-dev/podesta/client/agent"
 	"github.com/podesta-dev/podesta/client/fence"
-	"github.com/podesta-dev/podesta/client/internal/fakeagent"
+	kubernetes "github.com/podesta-dev/podesta/client/kubernetes"
+	"github.com/podesta-dev/podesta/client/kubernetes/internal/timing"
 )
 
 func TestAnOperatorLeadsUnderTheEpochWithoutARequestToTheAPIServer(t *testing.T) {
@@ -35,7 +36,7 @@ func TestAnOperatorLeadsUnderTheEpochWithoutARequestToTheAPIServer(t *testing.T)
 		t.Errorf("Start returned %v before the runnable", err)
 	default:
 	}
-	if err := o.lock.holds(); err != nil {
+	if _, _, err := o.lock.Get(t.Context()); err != nil {
 		t.Errorf("while the runnable stops: %v", err)
 	}
 	close(o.finish)
@@ -71,7 +72,7 @@ func TestALossIsFinal(t *testing.T) {
 			if name == "revoked for a blip" {
 				o.agent.Cut() // whatever the app saw of it
 			}
-			if why := o.ends(ctx); !errors.Is(why, ErrLost) || !errors.Is(why, agent.ErrPermissionOver) ||
+			if why := o.ends(ctx); !errors.Is(why, kubernetes.ErrLost) || !errors.Is(why, agent.ErrPermissionOver) ||
 				!strings.Contains(why.Error(), c.why) {
 				t.Errorf("it ended because %v", why)
 			}
@@ -191,9 +192,11 @@ func TestAManagerOfOptionsThatWereUsed(t *testing.T) {
 	if len(reports) > 0 {
 		t.Errorf("the first one: %v", <-reports)
 	}
-	l.lose(errors.New("it was told to stop"))
+	if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil { // it has stopped
+		t.Fatal(err)
+	}
 	options.BaseContext()
-	if err := receive(t, reports, "it says nothing"); !errors.Is(err, errAnotherManager) {
+	if err := receive(t, reports, "it says nothing"); !strings.Contains(err.Error(), "for each manager") {
 		t.Error(err)
 	}
 }
@@ -202,15 +205,12 @@ func TestAManagerOfOptionsThatWereUsed(t *testing.T) {
 func TestAnOperatorOfAClassicGroupDoesNotLead(t *testing.T) {
 	reports := make(chan error, 100)
 	o := run(t, func(o *operator, _ *manager.Options) {
-		o.lock.agent.Report = func(err error) { reports <- err }
+		o.client.Report = func(err error) { reports <- err }
 	})
 	close(o.finish)
 	o.agent.Elect()
 	for err := error(nil); !errors.Is(err, agent.ErrClassic); {
 		err = receive(t, reports, "it says nothing")
-	}
-	if err := o.lock.holds(); !errors.Is(err, errNotPermitted) {
-		t.Error(err)
 	}
 	late, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -221,49 +221,6 @@ func TestAnOperatorOfAClassicGroupDoesNotLead(t *testing.T) {
 	o.leads()
 	o.stop()
 	o.returned()
-}
-
-// A permission that ends while client-go still waits, for a Lease for example, is no loss: nothing
-// leads by it, and client-go would not notice.
-func TestALossBeforeItLeadsIsNotFinal(t *testing.T) {
-	a := fakeagent.Start()
-	defer a.Close()
-	l := NewLock(&agent.Client{URL: a.URL})
-	if err := l.use(); err != nil {
-		t.Fatal(err)
-	}
-	base := l.bind(t.Context())
-	late, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	get := func() error { _, _, err := l.Get(late); return err }
-	a.Grant(7, long)
-	if err := get(); err != nil {
-		t.Fatal(err)
-	}
-	a.Revoke()
-	if err := a.Await(late.Done(), func(open, ever int) bool { return open == 1 && ever == 2 }); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.holds(); !errors.Is(err, errNotPermitted) || base.Err() != nil {
-		t.Errorf("%v, and what has begun before has ended: %v", err, base.Err())
-	}
-	waits := make(chan error, 1)
-	go func() { waits <- get() }()
-	a.Grant(9, long)
-	if err := receive(t, waits, "it is no candidate any more"); err != nil {
-		t.Fatal(err)
-	}
-	record := resourcelock.LeaderElectionRecord{HolderIdentity: "a", LeaseDurationSeconds: 1}
-	if err := l.Update(t.Context(), record); err != nil {
-		t.Fatal(err)
-	}
-	if epoch, ok := fence.EpochOf(base); !ok || epoch != 9 {
-		t.Errorf("it leads under %d", epoch)
-	}
-	a.Revoke()
-	receive(t, base.Done(), "what leads goes on")
-	lost(t, l)
-	close(l.done)
 }
 
 // The base context that an operator has is kept.
@@ -287,7 +244,7 @@ func TestOptionsThatBreakThePromiseAreRefused(t *testing.T) {
 		"LeaseDuration": {LeaseDuration: &second},
 		"RenewDeadline": {RenewDeadline: &second},
 		"RetryPeriod":   {RetryPeriod: &second},
-		"a lock":        {LeaderElectionResourceLockInterface: NewLock(nil)},
+		"a lock":        {LeaderElectionResourceLockInterface: kubernetes.NewLock(nil)},
 	} {
 		if err := LeaderElection(&options); err == nil || !strings.Contains(err.Error(), "remove") {
 			t.Errorf("%s: %v", name, err)
@@ -310,7 +267,7 @@ func TestTimesThatWereChangedLoseTheLock(t *testing.T) {
 	o.agent.Grant(7, long)
 	ctx := o.leads()
 	err := o.lock.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "a", LeaseDurationSeconds: 15})
-	if !errors.Is(err, errTimings) {
+	if !errors.Is(err, timing.Err) {
 		t.Error(err)
 	}
 	o.ends(ctx)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/podesta-dev/podesta/client/agent"
 	"github.com/podesta-dev/podesta/client/internal/fakeagent"
+	kubernetes "github.com/podesta-dev/podesta/client/kubernetes"
 )
 
 const (
@@ -28,7 +29,8 @@ const (
 type operator struct {
 	t        *testing.T
 	agent    *fakeagent.Agent
-	lock     *Lock
+	client   *agent.Client
+	lock     Lock
 	asked    atomic.Int64
 	begun    chan context.Context // the runnable's
 	finish   chan struct{}        // closed: the runnable returns when its context has ended
@@ -59,10 +61,11 @@ func run(t *testing.T, edit func(*operator, *manager.Options)) *operator {
 		return meta.NewDefaultRESTMapper(nil), nil
 	}}
 	withoutMetrics(&options)
-	o.lock = NewLock(&agent.Client{URL: o.agent.URL})
+	o.client = &agent.Client{URL: o.agent.URL}
 	if edit != nil {
 		edit(o, &options)
 	}
+	o.lock = NewLock(o.client).WithoutExit() // or it would end the tests
 	if err := o.lock.LeaderElection(&options); err != nil {
 		t.Fatal(err)
 	}
@@ -126,9 +129,9 @@ func receive[T any](t *testing.T, from <-chan T, otherwise string) (received T) 
 }
 
 // lost checks that the lock stays lost.
-func lost(t *testing.T, l *Lock) {
+func lost(t *testing.T, l Lock) {
 	t.Helper()
-	if _, _, err := l.Get(t.Context()); !errors.Is(err, ErrLost) {
+	if _, _, err := l.Get(t.Context()); !errors.Is(err, kubernetes.ErrLost) {
 		t.Errorf("Get: %v; want ErrLost", err)
 	}
 }

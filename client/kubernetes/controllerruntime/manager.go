@@ -1,3 +1,17 @@
+// Package podesta has a Podesta group decide who leads among the replicas of an operator that is
+// built on controller-runtime, in place of a Lease:
+//
+//	options := ctrl.Options{…}
+//	if err := podesta.LeaderElection(&options); err != nil { … }
+//	manager, err := ctrl.NewManager(config, options)
+//
+// Each replica asks the agent in its pod; the API server is not asked. The group must be Guarded.
+// What holds while a replica leads, and what is not promised, is said by package client/kubernetes,
+// whose lock this package gives to the manager. When the lock is lost, the contexts of all runnables
+// end, and if the program has not ended when the permission is about to end, the process does.
+//
+// All replicas of a Deployment use a Lease, or all use Podesta: each would let one of its own lead.
+// The way from one to the other is LeaderElectionWithLease, which leads only while it holds both.
 package podesta
 
 import (
@@ -13,19 +27,23 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/podesta-dev/podesta/client/agent"
+	kubernetes "github.com/podesta-dev/podesta/client/kubernetes"
+	"github.com/podesta-dev/podesta/client/kubernetes/internal/timing"
 )
 
-// The times of client-go's elector. None of them says how long this process leads, or how long a
-// failover takes: that is the group's lease, and the contexts of what leads end by themselves. A
-// manager whose lock is lost returns from Start after renewDeadline and retryPeriod at most.
-const (
-	leaseDuration = time.Second // whole seconds are what client-go writes
-	renewDeadline = 500 * time.Millisecond
-	retryPeriod   = 100 * time.Millisecond
-)
+// Lock is a lock of package client/kubernetes for one manager.
+type Lock struct{ *kubernetes.Lock }
 
-var errTimings = errors.New("LeaseDuration, RenewDeadline and RetryPeriod are set by podesta: " +
-	"remove them. How fast a failover is, is the group's spec.timing")
+// NewLock returns a lock that asks this agent; nil means the one in the same pod, at
+// agent.DefaultURL.
+func NewLock(client *agent.Client) Lock { return Lock{kubernetes.NewLock(client)} }
+
+// WithoutExit returns the lock, which does not end the process any more. It is for programs that
+// stop in time by themselves: all runnables must have stopped when half of the time has passed that
+// the permission has left when their contexts end.
+func (l Lock) WithoutExit() Lock { return Lock{l.Lock.WithoutExit()} }
 
 // LeaderElection has a manager lead while the agent in its pod permits it, in place of a Lease.
 // Call it on the options that the manager is made of. No request to the API server is made for it,
@@ -33,27 +51,25 @@ var errTimings = errors.New("LeaseDuration, RenewDeadline and RetryPeriod are se
 // not used.
 //
 // When the permission ends, the contexts of all runnables end, those of webhooks, caches and health
-// probes, too, and Start returns an error after 600 ms at most: the program is to end then, and to
-// be started again. But if a runnable returns an error when its context ends, Start waits for the
-// others, and for Reconciles that are under way, for the manager's GracefulShutdownTimeout (30 s):
-// see Lock.Lost. When the manager is told to stop, its runnables stop first; the permission is
-// given back when the process ends, or when it has run out. If the manager stops because its pod is
-// deleted, the agent revokes the permission at once, while runnables may still be stopping.
+// probes, too. If the process still runs when the permission is about to end, it ends with
+// agent.ExitCode, and says so on stderr: often before Start has returned, which takes client-go
+// 600 ms. When the manager is told to stop, its runnables stop first, and the permission is renewed
+// meanwhile; then the program has the rest of it to end. When its pod is deleted, the agent revokes
+// the permission at once, while runnables may still be stopping.
 //
 // The options are for one manager. It is an error if the options name a lock of their own, or times
 // for one.
 func LeaderElection(options *manager.Options) error { return NewLock(nil).LeaderElection(options) }
 
-// LeaderElection is the function of that name with an agent that is somewhere else than usual. A
-// lock serves one manager.
-func (l *Lock) LeaderElection(options *manager.Options) error {
+// LeaderElection is the function of that name with this lock.
+func (l Lock) LeaderElection(options *manager.Options) error {
 	if options.LeaseDuration != nil || options.RenewDeadline != nil || options.RetryPeriod != nil {
-		return errTimings
+		return timing.Err
 	}
 	if err := l.install(options); err != nil {
 		return err
 	}
-	lease, renew, retry := leaseDuration, renewDeadline, retryPeriod
+	lease, renew, retry := timing.LeaseDuration, timing.RenewDeadline, timing.RetryPeriod
 	options.LeaseDuration, options.RenewDeadline, options.RetryPeriod = &lease, &renew, &retry
 	options.LeaderElectionReleaseOnCancel = true // it only says that the manager has been told to stop
 	return nil
@@ -62,48 +78,40 @@ func (l *Lock) LeaderElection(options *manager.Options) error {
 // LeaderElectionWithLease is for switching over, and back: the manager leads while the agent
 // permits it and it holds its Lease, too. So it never leads beside a replica that uses either
 // alone. The options' LeaderElectionID, LeaderElectionNamespace and times are those of the Lease.
-// It fails over as slowly as the Lease does, and a replica that loses its permission returns from
-// Start after RenewDeadline and RetryPeriod only (12 s with controller-runtime's).
+// It fails over as slowly as the Lease does. The Lease is never given back, whatever
+// LeaderElectionReleaseOnCancel says, because a manager that stops may leave runnables behind.
 func LeaderElectionWithLease(config *rest.Config, options *manager.Options) error {
 	return NewLock(nil).LeaderElectionWithLease(config, options)
 }
 
-// LeaderElectionWithLease is the function of that name with an agent that is somewhere else than
-// usual.
-func (l *Lock) LeaderElectionWithLease(config *rest.Config, options *manager.Options) error {
+// LeaderElectionWithLease is the function of that name with this lock.
+func (l Lock) LeaderElectionWithLease(config *rest.Config, options *manager.Options) error {
 	lease, err := leaseOf(config, options)
 	if err != nil {
 		return err
 	}
-	l.lease = lease
+	l.WithLease(lease)
 	return l.install(options)
 }
 
 // install makes the lock the manager's, and ends its runnables with it.
-func (l *Lock) install(options *manager.Options) error {
+func (l Lock) install(options *manager.Options) error {
 	if options.LeaderElectionResourceLockInterface != nil {
 		return errors.New("the options have a LeaderElectionResourceLockInterface already: remove it")
 	}
-	if err := l.use(); err != nil {
+	bind, err := l.Take()
+	if err != nil {
 		return err
 	}
 	options.LeaderElection = true
-	options.LeaderElectionResourceLockInterface = l
+	options.LeaderElectionResourceLockInterface = l.Lock
 	base := options.BaseContext
 	if base == nil {
 		base = context.Background
 	}
-	options.BaseContext = func() context.Context {
-		if l.running.Err() != nil {
-			l.agent.Report(errAnotherManager)
-		}
-		return l.bind(base())
-	}
+	options.BaseContext = func() context.Context { return bind(base()) }
 	return nil
 }
-
-var errAnotherManager = errors.New("a manager that is made of options whose lock was lost never " +
-	"leads: call LeaderElection on options of its own for each manager")
 
 // podNamespace is where a pod reads its namespace, as controller-runtime does.
 const podNamespace = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
