@@ -92,7 +92,7 @@ docs: ## Rewrite what tests generate in docs/.
 .PHONY: api
 api: ## Write down the exported API of the client's modules: hack/api.
 	@echo "api: hack/api"
-	@hack/api/check update client client/kubernetes
+	@hack/api/check update client client/kubernetes client/kubernetes/controllerruntime
 
 .PHONY: fmt
 fmt: ## Format the Go code.
@@ -189,9 +189,9 @@ test-api: bin/cluster bin/image/agent
 	  packages=$$(go list ./test/... | grep -v /test/e2e); $(RACE) $$packages
 
 test-examples: bin/agent bin/cluster
-	@echo "test-examples: examples, and client/kubernetes with the newest controller-runtime"
+	@echo "test-examples: examples, and client/kubernetes with the newest client-go and controller-runtime"
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; \
-	  cd examples && $(RACE) -p 1 ./... github.com/podesta-dev/podesta/client/kubernetes
+	  cd examples && $(RACE) -p 1 ./... $(addprefix github.com/podesta-dev/podesta/client/,kubernetes kubernetes/controllerruntime)
 
 .PHONY: test-e2e
 test-e2e: race-note build ## Run the end-to-end tests on the local cluster.

@@ -4,7 +4,8 @@ go 1.26.0
 
 require (
 	github.com/podesta-dev/podesta/client v0.0.0
-	github.com/podesta-dev/podesta/client/kubernetes v0.0.0
+	github.com/podesta-dev/podesta/client/kubernetes v0.0.0 // indirect
+	github.com/podesta-dev/podesta/client/kubernetes/controllerruntime v0.0.0
 )
 
 require (
@@ -84,4 +85,5 @@ require (
 replace (
 	github.com/podesta-dev/podesta/client => ../client
 	github.com/podesta-dev/podesta/client/kubernetes => ../client/kubernetes
+	github.com/podesta-dev/podesta/client/kubernetes/controllerruntime => ../client/kubernetes/controllerruntime
 )

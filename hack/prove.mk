@@ -111,9 +111,9 @@ alerts: race-note build ## Fire every alert by its fault on the local cluster, w
 	  $(RACE) ./test/e2e/alerts -v -timeout 15m
 
 # The modules whose dependencies are too much to build for each change: raft and etcd; the oldest client-go
-# that the lock supports. With the newest one its tests are part of test-envtest. The oldest one reads
+# and controller-runtime that the lock supports. With the newest ones its tests are part of test-envtest. The oldest one reads
 # its record without its lock when it is asked by a watchdog, so one test runs without the race detector.
-RARE_MODULES := bench/peers client/kubernetes
+RARE_MODULES := bench/peers client/kubernetes client/kubernetes/controllerruntime
 RACY := '^TestAWatchDogWatchesTheElector$$'
 
 .PHONY: test-rare
@@ -124,7 +124,7 @@ test-rare: race-note ## Check the modules whose dependencies nothing else needs:
 	  (cd $$module && $(LINT) ./... && $(RACE) -skip $(RACY) ./...) || exit 1; \
 	done
 	@cd client/kubernetes && $(TEST) -run $(RACY) ./...
-	@hack/api/check check client client/kubernetes
+	@hack/api/check check client client/kubernetes client/kubernetes/controllerruntime
 
 ONLY   ?=
 WITHIN ?= 0

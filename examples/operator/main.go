@@ -28,7 +28,7 @@ import (
 
 	"github.com/podesta-dev/podesta/client/agent"
 	"github.com/podesta-dev/podesta/client/fence"
-	podesta "github.com/podesta-dev/podesta/client/kubernetes"
+	podesta "github.com/podesta-dev/podesta/client/kubernetes/controllerruntime"
 )
 
 func main() {

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/podesta-dev/podesta/client/agent"
-	podesta "github.com/podesta-dev/podesta/client/kubernetes"
+	podesta "github.com/podesta-dev/podesta/client/kubernetes/controllerruntime"
 )
 
 // The operators of the tests are processes of this test binary, told by these variables what to do.

@@ -53,6 +53,7 @@ var core = []struct {
 	{"client/agent", nil},
 	{"client/fence", nil},
 	{"client/kubernetes", nil},
+	{"client/kubernetes/controllerruntime", nil},
 }
 
 type options struct {
