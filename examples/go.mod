@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/podesta-dev/podesta/client v0.0.0
-	github.com/podesta-dev/podesta/client/kubernetes v0.0.0 // indirect
+	github.com/podesta-dev/podesta/client/kubernetes v0.0.0
 	github.com/podesta-dev/podesta/client/kubernetes/controllerruntime v0.0.0
 )
 

@@ -37,10 +37,10 @@ type Client struct {
 	// error after its permission had ended. It must return soon.
 	Report func(error)
 	// Overdue, if non-nil, is called when the permission is about to end and the work of Run has not
-	// returned, with the reason why its context has ended: when half of the time has passed that was
-	// left for the work to stop in, and 5 ms before the deadline at the latest. After a pause it is
-	// called as soon as the program goes on. It is for ending the process, as Exit does. If Overdue
-	// is nil, or returns, the work goes on beside that of another process.
+	// returned, with the reason why its context has ended: when an eighth of the permission is left,
+	// and 5 ms before the deadline at the latest. After a pause of the program Overdue is called as
+	// soon as the program goes on. Set it to Exit to end the process then. If Overdue is nil, or
+	// returns, the work goes on beside that of another process.
 	Overdue func(why error)
 }
 

@@ -87,8 +87,8 @@ func NewLock(client *agent.Client) *Lock {
 }
 
 // WithoutExit returns the lock, which does not end the process any more. It is for programs that
-// stop in time by themselves: whatever leads must have stopped when half of the time has passed that
-// the permission has left when its context ends. Call it before the lock is used.
+// stop in time by themselves: all that leads must have stopped before the permission ends, of which
+// a quarter is left when the contexts end. Call WithoutExit before the lock is used.
 func (l *Lock) WithoutExit() *Lock {
 	l.exit = nil
 	return l
@@ -150,8 +150,8 @@ func (l *Lock) run() {
 	l.lose(agent.ErrPermissionOver) // unless it is
 }
 
-// hold is the work of agent.Run. What leads may go on after its contexts have ended: Run closes the
-// session when it is known to have stopped, or when the permission is over, whatever is first.
+// hold is the work of agent.Run. The leading work may go on after its contexts have ended. Run closes
+// the session when that work has stopped, or when the permission is over, whichever is first.
 func (l *Lock) hold(ctx context.Context, epoch agent.Epoch) error {
 	l.grant(ctx, epoch)
 	<-ctx.Done()

@@ -37,6 +37,8 @@ const (
 	byLease   release = "Lease"
 	byBoth    release = "LeaseAndPodesta"
 	byPodesta release = "Podesta"
+
+	byClientGo release = "ClientGo" // see stubborn
 )
 
 // The Lease of those that have one. It lasts as short as client-go's elector can be sure of on a
@@ -67,6 +69,9 @@ func (r release) elect(config *rest.Config, url string) func(*manager.Options) e
 }
 
 func TestMain(m *testing.M) {
+	if os.Getenv(releaseEnv) == string(byClientGo) {
+		stubborn(os.Getenv(urlEnv), os.Getenv(nameEnv), os.Getenv(actsEnv))
+	}
 	kubeconfig := os.Getenv(kubeconfigEnv)
 	if kubeconfig == "" {
 		os.Exit(m.Run())

@@ -6,8 +6,8 @@
 //	manager, err := ctrl.NewManager(config, options)
 //
 // Each replica asks the agent in its pod; the API server is not asked. The group must be Guarded.
-// What holds while a replica leads, and what is not promised, is said by package client/kubernetes,
-// whose lock this package gives to the manager. When the lock is lost, the contexts of all runnables
+// Package client/kubernetes, whose lock this package gives to the manager, says what holds while a
+// replica leads, and what it does not promise. When the lock is lost, the contexts of all runnables
 // end, and if the program has not ended when the permission is about to end, the process does.
 //
 // All replicas of a Deployment use a Lease, or all use Podesta: each would let one of its own lead.
@@ -41,8 +41,8 @@ type Lock struct{ *kubernetes.Lock }
 func NewLock(client *agent.Client) Lock { return Lock{kubernetes.NewLock(client)} }
 
 // WithoutExit returns the lock, which does not end the process any more. It is for programs that
-// stop in time by themselves: all runnables must have stopped when half of the time has passed that
-// the permission has left when their contexts end.
+// stop in time by themselves: all runnables must have stopped before the permission ends, of which a
+// quarter is left when their contexts end.
 func (l Lock) WithoutExit() Lock { return Lock{l.Lock.WithoutExit()} }
 
 // LeaderElection has a manager lead while the agent in its pod permits it, in place of a Lease.
