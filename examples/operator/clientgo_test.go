@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -55,6 +57,29 @@ func TestProgramsThatLeadOnAreEnded(t *testing.T) {
 		_ = leader.agent.Process.Signal(syscall.SIGCONT)
 	}
 	oneActedAtATime(t, file)
+}
+
+// A replica that stands still while its agent works does not acknowledge its session, so another one
+// leads. When the replica goes on, the library ends its process.
+func TestAProgramThatStandsStillIsReplaced(t *testing.T) {
+	file := newActs(t)
+	replicas := startAgents(t)
+	for _, r := range replicas {
+		r.begin(t, "", byClientGo, file)
+	}
+	awaitSaid(t, file, "p", 1)
+	leader := replicas[lastToAct(t, file)]
+	if err := group.Stop(leader.operator.Process); err != nil {
+		t.Fatal(err)
+	}
+	awaitSaid(t, file, besideAnother, 1) // the stopped process still has the file's lock
+	if err := leader.operator.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := <-leader.ended; !errors.As(err, &exit) || exit.ExitCode() != agent.ExitCode {
+		t.Errorf("it goes on, and ends with %v, not with exit code %d", err, agent.ExitCode)
+	}
 }
 
 // lastToAct is the replica that began to act last.
