@@ -54,7 +54,7 @@ func Explain(g *v1.ElectionGroup, now time.Time) Explanation {
 		return e
 	}
 	higher := slices.DeleteFunc(slices.Clone(s.processes), func(p Process) bool {
-		return p.Name == s.coordinator.Name || !p.Outranks(s.coordinator)
+		return p.Name == s.coordinator.Name || !p.Outranks(s.coordinator, s.preemption)
 	})
 	e.Higher = s.byStanding(higher, s.whyNotIt)
 	e.Why = append([]string{s.rank(higher)}, s.support())
@@ -118,7 +118,11 @@ func (s *subject) rank(higher []Process) string {
 	}
 	total, equal := len(s.processes), ""
 	for _, p := range s.processes {
-		if p.Name != c.Name && p.Priority == c.Priority && !p.Outranks(c) {
+		switch {
+		case p.Name == c.Name || p.Priority != c.Priority:
+		case s.preemption != nil:
+			equal = "; processes of equal priority do not depose each other"
+		case !p.Outranks(c, nil):
 			equal = "; with equal priorities, the name that sorts last ranks higher"
 		}
 	}

@@ -159,10 +159,12 @@ func (p *Process) addMember(m *v1.RosterMember, guarded bool, now time.Time) {
 	}
 }
 
-// Outranks reports whether a process ranks above another: by priority, and by name where these are
-// equal; or because a request to step down has it.
-func (p *Process) Outranks(c *Coordinator) bool {
-	return p.rank() > int64(c.Priority) || p.Priority == c.Priority && p.Name > c.Name
+// Outranks reports whether a process ranks above the coordinator, so that it would depose it: by
+// priority, or because a request to step down has it so. In a Classic group the name decides between
+// equals. In a Guarded group, which has a policy of preemption, equals do not depose each other.
+func (p *Process) Outranks(c *Coordinator, preemption *Preemption) bool {
+	return p.rank() > int64(c.Priority) ||
+		preemption == nil && p.Priority == c.Priority && p.Name > c.Name
 }
 
 // viewsOf groups the connected processes by whom they follow. They disagree if they name several

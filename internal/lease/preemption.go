@@ -7,8 +7,9 @@ package lease
 // (Of several such processes the highest may have been stable for less long than another one. Then
 // the lease climbs step by step, one stable time a step.)
 //
-// PR2. Under Always, a process may take over that outranks the leaseholder and answers. Under
-// Delayed, it must have done so for the stable time. Under Never, no process may. Of several the
+// PR2. Under Always, a process of higher priority may take over if it answers. Under Delayed, it must
+// have answered for the stable time. Under Never, no process may. Equals do not depose each other:
+// names order them only when nobody leads. Of several the
 // leaseholder picks the highest, but nobody for T and two heartbeats after it took its epoch: a
 // higher one may not have answered yet (LH8), and would take over from the first.
 //
@@ -104,8 +105,7 @@ func (m *Machine) answers(p *peer) bool {
 
 // mayTakeOver reports whether the policy lets a process take over (PR2).
 func (m *Machine) mayTakeOver(q *Member, p *peer) bool {
-	if m.roster.Preemption == Never || q.Priority == 0 ||
-		!q.outranks(m.me) || q.Name == m.me.Name {
+	if m.roster.Preemption == Never || q.Priority <= m.me.Priority {
 		return false
 	}
 	stable := p.lastResponse - p.stableSince
@@ -116,7 +116,7 @@ func (m *Machine) mayTakeOver(q *Member, p *peer) bool {
 func (m *Machine) offered(e *Event) {
 	from, p := e.From, e.Request
 	leaseholder, _ := m.roster.find(from.Name)
-	considers := m.isCandidate() && m.roster.voters() > 0 && m.me.outranks(leaseholder) &&
+	considers := m.isCandidate() && m.roster.voters() > 0 && m.me.Priority > leaseholder.Priority &&
 		m.follower.leaseholder == from && m.follower.epoch == p.Epoch
 	m.reply(e, considers, 0)
 	if considers && m.candidacy.preVote.purpose == noPreVote {

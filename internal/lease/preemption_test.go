@@ -213,3 +213,39 @@ func TestTransferWithoutVoters(t *testing.T) {
 		t.Errorf("it answers %v", v)
 	}
 }
+
+// PR2: only a higher priority takes over. Equals do not depose each other, whatever their names,
+// under any policy; they do not take what is offered either.
+func TestEqualsDoNotDeposeEachOther(t *testing.T) {
+	for _, policy := range []lease.Policy{lease.Always, lease.Delayed} {
+		for _, c := range []struct {
+			priority int32
+			offered  bool
+		}{{1, false}, {2, false}, {3, true}} {
+			r := rosterOf(3)
+			r.Preemption, r.Stable = policy, 100*ms
+			r.Members[2].Priority = c.priority // of P3; that of P2 is 2
+			s := newSolo(t, r, "P2")
+			s.holding()
+			offers := 0
+			for range 20 {
+				out := s.after(100 * ms)
+				offers += count(out, lease.Transfer)
+				if renewal, ok := sent(out, lease.Renew, "P3"); ok {
+					offers += count(s.response("P3", s.answer(renewal, true)).Requests, lease.Transfer)
+				}
+			}
+			if offers > 0 != c.offered {
+				t.Errorf("%s: P3 with priority %d is offered the lease of P2 %d times", policy, c.priority,
+					offers)
+			}
+		}
+	}
+	r := rosterOf(3)
+	r.Members[2].Priority = r.Members[1].Priority
+	s := newSolo(t, r, "P3")
+	s.askBy("P2", held(epoch(1, 1)))
+	if v := s.askBy("P2", lease.Request{Kind: lease.Transfer, Epoch: epoch(1, 1)}); v.Granted {
+		t.Error("P3 takes the lease of its equal")
+	}
+}

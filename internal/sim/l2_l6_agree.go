@@ -1,12 +1,17 @@
 package sim
 
-import "github.com/podesta-dev/podesta/internal/lease"
+import (
+	"slices"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
 
 // L2: in the end all connected processes agree on who coordinates, and under which epoch.
 //
 // L3: nothing changes any more without a fault.
 //
-// L4: in Classic groups, and with preemption, it is the highest live candidate.
+// L4: in Classic groups, and with preemption, it is the highest live candidate, or its equal where
+// equals do not depose each other (PR2).
 //
 // L5: healed partitions merge: that is L2 after a cut.
 //
@@ -125,7 +130,8 @@ func (w *World) checkGuardedCalm(held Time) {
 		w.fail("L3: %s began to hold %s at %s, long after calm began", name, epoch,
 			clockFormat(w.truth.lastHeld))
 	}
-	if w.Preemption != lease.Never && name != best.Name {
+	i := slices.IndexFunc(members, func(q lease.Member) bool { return q.Name == name })
+	if w.Preemption != lease.Never && (i < 0 || members[i].Priority != best.Priority) {
 		w.fail("L4: in the end %s holds; the highest live candidate is %s", name, best.Name)
 	}
 	w.checkSilence()
