@@ -86,6 +86,13 @@ type RosterMember struct {
 	// +optional
 	Forgotten *bool `json:"forgotten,omitempty"`
 
+	// replaced is true if the voter's pod has reported from another state directory. Its node may have
+	// been replaced under its name, and this voter may still run on the old machine. So the manager
+	// does not treat it as stopped, whatever becomes of the pod, before all its certificates have
+	// expired or an operator confirms it.
+	// +optional
+	Replaced *bool `json:"replaced,omitempty"`
+
 	// witness is true if this pod is a witness, which votes and never coordinates: it carries the
 	// label podesta.dev/witness, or has carried it. A pod stays a witness.
 	// +optional

@@ -477,6 +477,11 @@ func (in *RosterMember) DeepCopyInto(out *RosterMember) {
 		*out = new(bool)
 		**out = **in
 	}
+	if in.Replaced != nil {
+		in, out := &in.Replaced, &out.Replaced
+		*out = new(bool)
+		**out = **in
+	}
 	if in.Witness != nil {
 		in, out := &in.Witness, &out.Witness
 		*out = new(bool)

@@ -16,7 +16,8 @@ them.
 A Guarded group that has lost a majority of its voters stops, and its condition Stalled is True
 with reason MajorityLost. It waits until the pods come back or their certificates expire, which
 takes 30 hours. If you know that the lost voters are no longer running, this command ends the wait.
-Without pod names, it applies to all voters that do not report to the manager.
+Without pod names, it applies to all voters that do not report to the manager, also those whose
+pods came back with other state directories.
 
 The request applies to the roster that the command shows, and only to voters that are not connected
 to the manager. You need permission to get and patch the group, and the verb forget on

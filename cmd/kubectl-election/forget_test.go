@@ -82,6 +82,12 @@ func TestForgetPlan(t *testing.T) {
 		{"all that are out of sight", nil, "", "p-2 p-3 p-4"},
 		{"those that are named", nil, "p-4 p-2", "p-2 p-4"},
 		{"one that runs", nil, "p-0 p-3", "p-0 reports to the manager"},
+		{
+			"one whose pod runs with another state directory",
+			func(g *v1.ElectionGroup) { g.Status.Roster.Members[1].Replaced = new(true) },
+			"",
+			"p-1 p-2 p-3 p-4",
+		},
 		{"one that never voted", nil, "p-5", "p-5 is not a voter of group scheduler"},
 		{"one that does not exist", nil, "p-9", "p-9 is not a voter"},
 		{

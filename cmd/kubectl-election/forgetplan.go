@@ -81,7 +81,8 @@ func newForgetPlan(g *v1.ElectionGroup, named []string) (forgetPlan, error) {
 // consider adds a voter to the plan, either as one to forget or as one that stays.
 func (p *forgetPlan) consider(m v1.RosterMember, named []string) error {
 	state := p.states[m.Name]
-	reports := m.GoneSince.IsZero() && (state == v1.ProcessNormal || state == v1.ProcessCoordinator)
+	reports := m.GoneSince.IsZero() && !isReplaced(m) &&
+		(state == v1.ProcessNormal || state == v1.ProcessCoordinator)
 	asked := slices.Contains(named, m.Name)
 	switch {
 	case asked && reports:
@@ -105,6 +106,10 @@ func (p *forgetPlan) consider(m v1.RosterMember, named []string) error {
 	return nil
 }
 
+// isReplaced reports whether another state directory reports in the voter's place. Its own agent may
+// run on another machine.
+func isReplaced(m v1.RosterMember) bool { return m.Replaced != nil && *m.Replaced }
+
 const forgetRisk = `
 The group is stopped because the termination of these voters is not confirmed. Continue only if you
 are sure that none of them is still running, not even on a machine that is merely cut off from the
@@ -120,6 +125,9 @@ func (p forgetPlan) explain(out io.Writer, now time.Time) error {
 	fmt.Fprintln(table, "NAME\tUID\tSTATE\tPOD")
 	for _, m := range p.forgotten {
 		pod := "exists"
+		if isReplaced(m) {
+			pod = "came back with another state directory"
+		}
 		if !m.GoneSince.IsZero() {
 			pod = fmt.Sprintf("gone for %v", now.Sub(m.GoneSince.Time).Round(time.Second))
 		}

@@ -64,32 +64,47 @@ func guardedCondition(f findings) metav1.Condition {
 // be cut off from them together with the others: nobody is to be told that they are gone, and
 // forget them.
 func lostMajority(f findings) string {
-	silent := f.step.silent
-	gone := slices.DeleteFunc(slices.Clone(f.step.lost),
-		func(name string) bool { return slices.Contains(silent, name) })
+	replaced := f.step.replaced
+	silent, gone := without(f.step.silent, replaced), without(f.step.lost, f.step.silent)
 	var parts []string
 	if len(silent) > 0 {
 		parts = append(parts, fmt.Sprintf("%s %s not report to the manager but may still be acting",
 			enumerate(silent), plural(len(silent), "does", "do")))
+	}
+	if len(replaced) > 0 {
+		parts = append(parts, fmt.Sprintf("%s came back with %s, so an earlier agent of %s may still "+
+			"be acting on another machine", enumerate(replaced),
+			plural(len(replaced), "another state directory", "other state directories"),
+			plural(len(replaced), "it", "each")))
 	}
 	if len(gone) > 0 {
 		parts = append(parts, fmt.Sprintf("%s %s gone, but nothing confirms that %s ended",
 			enumerate(gone), plural(len(gone), "is", "are"),
 			plural(len(gone), "it has", "they have")))
 	}
-	without := fmt.Sprintf("%s. Without them there is no majority of the %d voters",
+	lost := fmt.Sprintf("%s. Without them there is no majority of the %d voters",
 		strings.Join(parts, "; "), f.choice.voters)
 	forget := fmt.Sprintf("kubectl election forget %s -n %s", f.group.Name, f.group.Namespace)
 	if len(silent) > 0 {
 		return fmt.Sprintf(
 			"%s. Find out why they do not report. Run %s only for processes that have certainly "+
-				"ended", without, forget)
+				"ended", lost, forget)
+	}
+	if len(replaced) > 0 {
+		return fmt.Sprintf("%s. Make sure that no machine still runs that their nodes had before, "+
+			"then run %s", lost, forget)
 	}
 	return fmt.Sprintf(
 		"%s, so no process may act until they are back or their certificates have expired (30 "+
 			"hours after their pods were found missing). Make sure that none of them is still running, "+
 			"then run %s",
-		without, forget)
+		lost, forget)
+}
+
+// without returns those names that are not among the others.
+func without(names, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(names),
+		func(name string) bool { return slices.Contains(others, name) })
 }
 
 // survival describes how many voters of n the group can lose. An even number survives no more than

@@ -307,6 +307,19 @@ func TestVotersOutOfSightMayAct(t *testing.T) {
 	if got := stalled(s); !strings.HasPrefix(got, "p-1, p-2 do not report to the manager but may") {
 		t.Errorf("they hang in Terminating: %s", got)
 	}
+	s = voting(3).at(roster.LeaseNoMajority, 0)
+	s.edit(1, func(r *roster.Report) { r.StateID = "new" })
+	s.edit(2, func(r *roster.Report) { r.StateID = "new" })
+	if got, want := stalled(s), "p-1, p-2 came back with other state directories, so an earlier agent of each may "+
+		"still be acting on another machine. Without them there is no majority of the 3 voters. Make sure that "+
+		"no machine still runs that their nodes had before, then run kubectl election forget g -n shop"; got != want {
+		t.Errorf("their nodes were replaced: got  %s\nwant %s", got, want)
+	}
+	for i, m := range s.observation.published.Roster.Members {
+		if recorded := m.Replaced != nil && *m.Replaced; recorded != (i > 0) {
+			t.Errorf("of %s it is recorded: %v", m.Name, recorded)
+		}
+	}
 }
 
 func TestVotersToComeAreReconciling(t *testing.T) {

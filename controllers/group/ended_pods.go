@@ -67,13 +67,17 @@ func (e *endedPods) prune(key types.NamespacedName, wanted map[types.UID]bool) {
 // (MC5 in internal/membership): the kubelet says that it is over, and reports all its containers as
 // terminated. Terminated containers alone prove nothing, whether the pod is being deleted or not:
 // before a kubelet starts some again it reports them, and then its node may be lost. Nor does a
-// phase: when a node is lost, Kubernetes calls its pods Failed while they may run there.
+// phase: when a node is lost, Kubernetes calls its pods Failed while they may run there. Nor does a
+// container that the kubelet has not found: it may run on the machine that the node had before.
 func nothingRuns(pod *corev1.Pod) bool {
 	if !finished(pod) || !overByKubelet(pod) {
 		return false
 	}
 	states := map[string]corev1.ContainerState{}
 	for _, s := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if notFound(s.State) || notFound(s.LastTerminationState) {
+			return false
+		}
 		states[s.Name] = s.State
 	}
 	for _, c := range pod.Spec.InitContainers {
@@ -88,6 +92,11 @@ func nothingRuns(pod *corev1.Pod) bool {
 		}
 	}
 	return len(pod.Spec.Containers) > 0
+}
+
+// notFound reports whether a kubelet calls a container terminated because it could not find it.
+func notFound(s corev1.ContainerState) bool {
+	return s.Terminated != nil && s.Terminated.Reason == "ContainerStatusUnknown"
 }
 
 // overByKubelet reports whether the kubelet itself says so, which it does when nothing of the pod

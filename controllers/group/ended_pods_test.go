@@ -65,6 +65,15 @@ func TestNothingRuns(t *testing.T) {
 			deleting(s)
 		}, true},
 		{"a pod of a lost node is called Failed", func(s *scene) { status(s).Phase = corev1.PodFailed }, false},
+		{"its node was replaced under its name, and the new kubelet has not found a container", func(s *scene) {
+			s.terminated(2)
+			s.pods[2].Status.ContainerStatuses[0].State.Terminated.Reason = "ContainerStatusUnknown"
+		}, false},
+		{"the same, and the new kubelet has started it again before", func(s *scene) {
+			s.terminated(2)
+			s.pods[2].Status.ContainerStatuses[0].LastTerminationState.Terminated =
+				&corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown"}
+		}, false},
 		{"of its containers one has ended", func(s *scene) {
 			s.terminated(2)
 			s.pods[2].Spec.Containers = append(s.pods[2].Spec.Containers, corev1.Container{Name: "other"})

@@ -124,6 +124,7 @@ func rosterFrom(r *v1.RosterStatus) *membership.Roster {
 			Voter:     isVoter(m),
 			GoneSince: m.GoneSince.Time,
 			Forgotten: ptr.Deref(m.Forgotten, false),
+			Replaced:  ptr.Deref(m.Replaced, false),
 			Witness:   ptr.Deref(m.Witness, false),
 		})
 	}
@@ -152,6 +153,9 @@ func recordOf(r *membership.Roster) *v1.RosterStatus {
 		}
 		if m.Forgotten {
 			member.Forgotten = new(true)
+		}
+		if m.Replaced {
+			member.Replaced = new(true)
 		}
 		if m.Witness {
 			member.Witness = new(true)

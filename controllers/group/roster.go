@@ -29,9 +29,9 @@ type rosterDecision struct {
 	persist *membership.Roster
 	// stalled is why no roster can be made; empty if one was.
 	stalled string
-	// lost are the voters without which a Guarded group has no majority, and silent those of them
-	// whose pods exist.
-	lost, silent []string
+	// lost are the voters without which a Guarded group has no majority, silent those of them whose
+	// pods exist, and replaced those of these whose pods came back with another state directory.
+	lost, silent, replaced []string
 	// pending is how many processes are to become voters, or to stop being voters, in later
 	// changes.
 	pending int
@@ -65,6 +65,7 @@ func decideRoster(o observation) rosterDecision {
 		known:           recordOf(next.Roster()),
 		lost:            decided.Lost,
 		silent:          decided.Silent,
+		replaced:        decided.Replaced,
 		pending:         decided.Pending,
 		unsupported:     decided.Unsupported,
 		again:           decided.Again,

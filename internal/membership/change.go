@@ -58,9 +58,10 @@ type step struct {
 	why     Reason  // Unchanged if they stay
 	pending int     // processes that wait for a later change
 	// when time alone would change this; 0: it takes an event
-	again  time.Duration
-	lost   []string // voters without which there is no majority (MC7)
-	silent []string // those of lost whose pods exist
+	again    time.Duration
+	lost     []string // voters without which there is no majority (MC7)
+	silent   []string // those of lost whose pods exist
+	replaced []string // those of silent whose pods came back with another state directory
 }
 
 // next makes at most one change.
@@ -81,7 +82,7 @@ func (s *situation) next() step {
 		next.again = sooner(wait, next.again)
 	}
 	if wait == 0 || next.pending == 0 {
-		next.lost, next.silent = s.majorityLost()
+		s.majorityLost(&next)
 	}
 	return next
 }

@@ -46,14 +46,13 @@ func leaderless(voters []voter) bool {
 	return some
 }
 
-// majorityLost returns the voters that nobody expects back if there is no majority without them:
+// majorityLost notes the voters that nobody expects back if there is no majority without them:
 //
 //	voters − lost < majority(voters)
 //
 // where voters counts those that are not known to have ended (the others are as good as removed),
-// and lost counts those of them that nobody expects back. Silent are the lost ones whose pods
-// exist.
-func (s *situation) majorityLost() (lost, silent []string) {
+// and lost counts those of them that nobody expects back.
+func (s *situation) majorityLost(next *step) {
 	voters, missing := 0, 0
 	for i := range s.voters {
 		if v := &s.voters[i]; !v.hasEnded(s.now) {
@@ -64,17 +63,19 @@ func (s *situation) majorityLost() (lost, silent []string) {
 		}
 	}
 	if voters-missing >= Majority(voters) {
-		return nil, nil
+		return
 	}
 	for i := range s.voters {
 		v := &s.voters[i]
 		if gone, _ := elapsed(v.lost, 0, s.now); !gone || v.hasEnded(s.now) {
 			continue
 		}
-		lost = append(lost, v.Name)
+		next.lost = append(next.lost, v.Name)
 		if v.there() {
-			silent = append(silent, v.Name)
+			next.silent = append(next.silent, v.Name)
+			if v.replaced() {
+				next.replaced = append(next.replaced, v.Name)
+			}
 		}
 	}
-	return lost, silent
 }

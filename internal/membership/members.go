@@ -44,6 +44,7 @@ func guardedMembers(g *group, voters []voter) []Member {
 			m.GoneSince = heldSince(gone, m.GoneSince, g.Now.Truncate(time.Second))
 		}
 		m.Forgotten = v.confirmed(g.roster, g.Facts)
+		m.Replaced = v.replaced()
 		m.Witness = m.Witness || v.pod != nil && v.pod.Witness
 		members = append(members, m)
 	}

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -117,6 +118,28 @@ func TestKnownToHaveEnded(t *testing.T) {
 		}, false},
 		{"its pod came back with another state directory", func(s *scene) {
 			s.edit(2, func(r *Report) { r.StateID = "new" })
+		}, false},
+		{"the same, and then the kubelet says that the pod is over", func(s *scene) {
+			s.edit(2, func(r *Report) { r.StateID = "new" })
+			s.pass()
+			s.ends("uid-2")
+		}, false},
+		{"the same, and nobody but the roster remembers the state directory", func(s *scene) {
+			s.edit(2, func(r *Report) { r.StateID = "new" })
+			s.pass()
+			s.state = State{}
+			s.unseen("uid-2")
+			s.ends("uid-2")
+		}, false},
+		{"the agent with the other state directory leaves a pod that is being deleted", func(s *scene) {
+			deleting(s, time.Second)
+			told(s)
+			leave(s)
+			s.edit(2, func(r *Report) { r.StateID = "new" })
+		}, false},
+		{"an operator confirms it, and its pod came back with another state directory", func(s *scene) {
+			s.edit(2, func(r *Report) { r.StateID = "new" })
+			s.persisted("p-2", forgotten)
 		}, true},
 		{"it has not said which state directory it has", func(s *scene) {
 			s.edit(2, func(r *Report) { r.StateID = "" })
@@ -134,6 +157,10 @@ func TestKnownToHaveEnded(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s := voting(3)
+			for i := range 3 { // no voter is removed meanwhile
+				s.edit(i, func(r *Report) { r.Generation = 0 })
+			}
+			s.state.acknowledged = time.Time{}
 			test.what(s)
 			s.pass()
 			known := 0
@@ -245,5 +272,41 @@ func TestForgottenVoterComesBack(t *testing.T) {
 	s.pass()
 	if m := s.member(t, "p-2"); m.Forgotten || !m.Voter {
 		t.Errorf("it is back: %+v", m)
+	}
+}
+
+// A node that is replaced under its name starts its pods again with empty state directories, while
+// the old machine may run on, cut off. So of three such voters none is removed while they are a
+// majority, and none of them acknowledges anything. One alone is removed as a missing one is.
+func TestAnotherStateDirectoryIsNoProof(t *testing.T) {
+	s := voting(3)
+	replace := func(pod int) {
+		s.edit(pod, func(r *Report) { r.StateID, r.Generation = "new", s.Roster.Generation })
+	}
+	replace(1)
+	replace(2)
+	s.Settings = "another algorithm" // a roster that all acknowledge that are connected
+	s.pass()
+	s.acknowledge()
+	s.pass()
+	for range 10 {
+		s.later(time.Minute)
+		d := s.pass()
+		if s.voters() != "p-0 p-1 p-2" || strings.Join(d.Replaced, " ") != "p-1 p-2" {
+			t.Fatalf("voters %q, lost %q, of which replaced %q", s.voters(), d.Lost, d.Replaced)
+		}
+	}
+	s.ends("uid-1")
+	s.ends("uid-2")
+	s.later(time.Minute)
+	if s.pass(); s.voters() != "p-0 p-1 p-2" {
+		t.Fatalf("their new kubelets say that the pods are over, and the voters are %q", s.voters())
+	}
+	s.edit(1, func(r *Report) { r.StateID = "m" }) // the old one is back
+	s.acknowledge()
+	s.pass()
+	s.later(Outlast(2 * second))
+	if s.pass(); s.voters() != "p-0 p-1" {
+		t.Errorf("with a majority that can acknowledge it the voters are %q", s.voters())
 	}
 }

@@ -8,7 +8,6 @@ import "time"
 //     reason PodFailed or PodCompleted (the garbage collector, which calls the pods of lost nodes
 //     Failed, does not set it), and all its containers have terminated. Terminated containers alone
 //     prove nothing: a kubelet reports them before it starts them again. (Facts.Ended)
-//   - Its pod came back with another state directory, so an earlier agent of it cannot run.
 //   - Its pod is gone, and every certificate that it can have had has expired, by the slowest clock
 //     that is promised. Since when the pod is gone outlives this manager, so it is a reading of the
 //     wall clock: it is neither recorded nor believed while that differs from the API server's.
@@ -21,6 +20,12 @@ import "time"
 //     by the API server's clock, does not compare with when it left, by this one's. An agent that
 //     connects again disproves it.
 //   - An operator confirmed it (kubectl election forget). An agent that connects disproves it.
+//
+// Another state directory proves nothing. A node may get another machine under its name while the
+// old machine runs on, cut off: metal is installed anew, or a virtual machine is restored beside the
+// old one. The new kubelet starts the same pod, with the same UID and an empty directory. From then
+// on this kubelet speaks of its own containers, so its word proves nothing of the voter. The roster
+// records that (Replaced). Such a voter is missing (MC6) while it does not report.
 //
 // All voters that have been known to have ended for as long as the longest lease are removed in one
 // change, also the last ones: nothing that they promised can still run, and they promise nothing
@@ -54,11 +59,11 @@ func proofOfEnd(v *voter, f *Facts, earlier proof) proof {
 		return earlier
 	}
 	for i := range f.Ended {
-		if f.Ended[i].UID == v.UID {
+		if f.Ended[i].UID == v.UID && !v.replaced() {
 			return proof{at: f.Ended[i].At, final: true}
 		}
 	}
-	if v.certificatesExpired(f) || v.hasOtherState() {
+	if v.certificatesExpired(f) {
 		return proof{at: f.Now, final: true}
 	}
 	// With its pod, the word of an agent that left is gone, too; what it proved is known from earlier.
@@ -97,17 +102,18 @@ func (v *voter) certificatesExpire(f *Facts) time.Time {
 	}
 }
 
-// hasOtherState reports whether the voter's pod reports another state directory.
-func (v *voter) hasOtherState() bool {
-	return v.report != nil && v.report.StateID != "" && v.report.StateID != v.StateID
+// replaced reports whether the voter's pod reports from another state directory, or ever did: there
+// may be two machines.
+func (v *voter) replaced() bool {
+	return v.Replaced || v.report != nil && v.report.StateID != "" && v.report.StateID != v.StateID
 }
 
-// saidGoodbye reports whether the agent said that it leaves, and left, when it had been told that
-// its pod is being deleted.
+// saidGoodbye reports whether the voter's agent said that it leaves, and left, when it had been
+// told that its pod is being deleted.
 func (v *voter) saidGoodbye() bool {
 	r := v.report
-	return v.pod != nil && v.dismissed > 0 && r != nil && r.Leaving && !r.Connected &&
-		!r.OtherGroup && r.Generation >= v.dismissed
+	return v.pod != nil && v.dismissed > 0 && r != nil && r.StateID == v.StateID && r.Leaving &&
+		!r.Connected && !r.OtherGroup && r.Generation >= v.dismissed
 }
 
 // confirmed reports whether an operator confirmed that a voter has stopped: now, or earlier, as the

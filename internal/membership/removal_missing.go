@@ -2,16 +2,16 @@ package membership
 
 import "time"
 
-// MC6: Missing voters. A voter whose pod is gone, has finished, or hangs in Terminating past its
-// grace period, without proof that it ended (MC5), is removed as an ordinary change of one, and
-// only if the remaining voters have a majority connected that can acknowledge it. So is a voter
-// that says that it leaves: it goes on answering renewals until then, for 5 s at most. The last
-// voter stays: of no voters there is no majority.
+// MC6: Missing voters. A voter whose pod is gone, has finished, hangs in Terminating past its grace
+// period, or has come back with another state directory, without proof that the voter ended (MC5),
+// is removed as an ordinary change of one, and only if the remaining voters have a majority
+// connected that can acknowledge it. So is a voter that says that it leaves: it goes on answering
+// renewals until then, for 5 s at most. The last voter stays: of no voters there is no majority.
 
 // missingFrom returns since when, or from when on, a voter is missing; zero if it is not.
-func missingFrom(pod *Pod, leaves bool, now time.Time) time.Time {
-	switch {
-	case pod == nil || pod.Finished || leaves:
+func (v *voter) missingFrom(leaves bool, now time.Time) time.Time {
+	switch pod := v.pod; {
+	case pod == nil || pod.Finished || leaves || v.replaced() && !v.reports():
 		return now
 	case pod.deleting():
 		return pod.DeletionDue

@@ -38,6 +38,8 @@ type Member struct {
 	GoneSince time.Time
 	// Forgotten: an operator confirmed that this voter has stopped.
 	Forgotten bool
+	// Replaced: the pod of this voter has reported from another state directory (MC5).
+	Replaced bool
 	// Witness: the pod votes and never coordinates (MC13).
 	Witness bool
 
@@ -109,7 +111,7 @@ func same(a, b *Roster) bool {
 		m, n := &a.Members[i], &b.Members[i]
 		if m.Name != n.Name || m.UID != n.UID || m.StateID != n.StateID || m.Voter != n.Voter ||
 			!m.GoneSince.Equal(n.GoneSince) || m.Forgotten != n.Forgotten ||
-			m.Witness != n.Witness {
+			m.Replaced != n.Replaced || m.Witness != n.Witness {
 			return false
 		}
 	}

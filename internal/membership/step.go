@@ -16,9 +16,9 @@ type Decision struct {
 	// Pending is how many processes are to become voters, or to stop being voters, in later
 	// changes.
 	Pending int
-	// Lost are the voters without which there is no majority, and Silent those of them whose pods
-	// exist (MC7).
-	Lost, Silent []string
+	// Lost are the voters without which there is no majority (MC7). Silent are those of them whose
+	// pods exist, and Replaced those of these whose pods came back with another state directory.
+	Lost, Silent, Replaced []string
 	// Unsupported is the rules level in force if this manager does not support it: no roster is made
 	// (MC11). Otherwise 0.
 	Unsupported int32
@@ -162,11 +162,12 @@ func guarded(s *State, g *group) (d Decision, r *Roster, spent bool) {
 	}
 	spent, again := ballotsSpent(g, longest)
 	d = Decision{
-		Why:     next.why,
-		Pending: next.pending,
-		Lost:    next.lost,
-		Silent:  next.silent,
-		Again:   sooner(sooner(next.again, shorter), again),
+		Why:      next.why,
+		Pending:  next.pending,
+		Lost:     next.lost,
+		Silent:   next.silent,
+		Replaced: next.replaced,
+		Again:    sooner(sooner(next.again, shorter), again),
 	}
 	r = &Roster{
 		LongestLease: longest,
@@ -201,7 +202,7 @@ func (g *group) judgeVoters() {
 		v := &g.voters[i]
 		leaves := v.reports() && v.report.Leaving
 		v.connected = v.reports() && !leaves && supports(v.report.Rules, g.level)
-		v.missing = missingFrom(v.pod, leaves, g.Now)
+		v.missing = v.missingFrom(leaves, g.Now)
 		v.lost = v.lostFrom(leaderless, g.Begun)
 		v.expires = v.certificatesExpire(g.Facts)
 	}

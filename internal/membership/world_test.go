@@ -18,14 +18,19 @@ type world struct {
 	agents  []*agent
 	rosters map[int64]*charter
 	history []*Roster
-	made    int      // pods so far
-	log     []string // of what happened, newest last
+	made    int // pods so far
+
+	// replaces: machines are replaced, and the status is not set back: nobody would hear of a roster
+	// that only machines know that are cut off.
+	replaces bool
+	log      []string // of what happened, newest last
 }
 
 // agent is one voter: a pod with one state directory.
 type agent struct {
 	name, uid, stateID string
 	connected          bool
+	cutOff             bool                // its machine was replaced, and runs on where nobody reaches it
 	using              int64               // the generation that it uses
 	rules              int32               // the newest rules level that its build supports
 	used               map[int64]time.Time // until when its promises may run under generations that it left
@@ -54,6 +59,8 @@ func newWorld(t *testing.T, seed uint64) *world {
 		seed:    seed,
 		random:  rand.New(rand.NewPCG(seed, 0)),
 		rosters: map[int64]*charter{},
+
+		replaces: seed%2 == 1,
 	}
 	w.setLease(second)
 	w.Rules = w.build()
@@ -242,7 +249,7 @@ func (w *world) newest(a *agent) bool {
 func (w *world) happens() {
 	w.Now = w.Now.Add(time.Duration(w.random.IntN(400)) * time.Millisecond)
 	deeds := []func(){
-		w.newPod, w.kill, w.deleteGracefully, w.leaveDeleted, w.deleteByForce, w.loseState,
+		w.newPod, w.kill, w.deleteGracefully, w.leaveDeleted, w.deleteByForce, w.loseState, w.replaceMachines,
 		w.disconnect, w.restartManager, w.upgradeAgent, w.upgradeManager,
 		w.editLease, w.evict, w.drain, w.rebootRack, w.wipeStatus, w.setBack, w.kubeletTells, w.kubeletTells, w.join, w.join, w.join,
 	}

@@ -9,7 +9,7 @@ import (
 
 // join has an agent connect and report what it uses.
 func (w *world) join() {
-	if a := w.pick(func(a *agent) bool { return a.runs() && !a.connected }); a != nil {
+	if a := w.pick(func(a *agent) bool { return a.runs() && !a.connected && !a.cutOff }); a != nil {
 		a.connected = true
 		w.report(a)
 		w.note("%s (%s) joins", a.name, a)
@@ -153,7 +153,9 @@ func (w *world) removePod(a *agent) {
 
 // kubeletTells reports that a pod is over whose agent has ended; then the pod may go.
 func (w *world) kubeletTells() {
-	a := w.pick(func(a *agent) bool { return !a.runs() && w.inAPI(a) && w.newest(a) })
+	a := w.pick(func(a *agent) bool {
+		return !a.runs() && w.inAPI(a) && w.newest(a) && !w.hasHiddenTwin(a)
+	})
 	if a == nil {
 		return
 	}
@@ -184,7 +186,10 @@ func (w *world) rebootRack() {
 // drain ends several pods at once, and all is known of it at once.
 func (w *world) drain() {
 	for range 1 + w.random.IntN(4) {
-		if a := w.pick(func(a *agent) bool { return a.runs() && w.inAPI(a) }); a != nil {
+		a := w.pick(func(a *agent) bool {
+			return a.runs() && w.inAPI(a) && w.newest(a) && !w.hasHiddenTwin(a)
+		})
+		if a != nil {
 			w.end(a)
 			w.ends(a.uid)
 			w.removePod(a)
@@ -195,12 +200,45 @@ func (w *world) drain() {
 
 // loseState has an agent start again with an empty state directory: another voter in the same pod.
 func (w *world) loseState() {
-	a := w.pick(
-		func(a *agent) bool { return a.runs() && w.inAPI(a) && w.newest(a) && len(a.stateID) < 13 })
-	if a == nil {
+	if a := w.pickWithState(); a != nil {
+		w.end(a)
+		w.startWithoutState(a)
+		w.note("%s has lost its state", a)
+	}
+}
+
+// replaceMachines has machines replaced under their nodes' names, while the old ones run on, cut
+// off: of each pod a second agent starts, with an empty state directory.
+func (w *world) replaceMachines() {
+	if !w.replaces {
 		return
 	}
-	w.end(a)
+	for range 1 + w.random.IntN(4) {
+		if a := w.pickWithState(); a != nil {
+			w.hangUp(a)
+			a.cutOff = true
+			w.startWithoutState(a)
+			w.note("the machine of %s is replaced, and runs on", a)
+		}
+	}
+}
+
+// hasHiddenTwin reports whether another agent of the same pod runs on a machine that is cut off,
+// and no manager has recorded so: what the kubelet says of the pod is false then, and nobody can
+// tell.
+func (w *world) hasHiddenTwin(a *agent) bool {
+	return slices.ContainsFunc(w.agents, func(b *agent) bool {
+		return b.uid == a.uid && b != a && b.runs() && (w.Roster == nil ||
+			!slices.ContainsFunc(w.Roster.Members, func(m Member) bool { return b.is(m) && m.Replaced }))
+	})
+}
+
+func (w *world) pickWithState() *agent {
+	return w.pick(
+		func(a *agent) bool { return a.runs() && w.inAPI(a) && w.newest(a) && len(a.stateID) < 13 })
+}
+
+func (w *world) startWithoutState(a *agent) {
 	w.agents = append(w.agents, &agent{
 		name:    a.name,
 		uid:     a.uid,
@@ -209,7 +247,6 @@ func (w *world) loseState() {
 		used:    map[int64]time.Time{},
 		mute:    w.Now.Add(Outlast(w.longest())),
 	})
-	w.note("%s has lost its state", a)
 }
 
 func (w *world) longest() time.Duration {
@@ -231,7 +268,7 @@ func (w *world) restartManager() {
 
 // wipeStatus loses the roster that is persisted, or sets it back to an older one.
 func (w *world) wipeStatus() {
-	if w.Roster == nil || w.state.roster == nil {
+	if w.Roster == nil || w.state.roster == nil || w.replaces {
 		return // no manager would know of the old one
 	}
 	w.Roster = &Roster{Generation: 1}
@@ -245,7 +282,7 @@ func (w *world) wipeStatus() {
 // setBack restores an older status, or wipes it, while no manager runs. From then on the agents are
 // the only ones who know.
 func (w *world) setBack() {
-	if w.Roster == nil || len(w.history) == 0 || w.state.above > 0 {
+	if w.Roster == nil || len(w.history) == 0 || w.state.above > 0 || w.replaces {
 		return
 	}
 	w.restartManager()
@@ -265,7 +302,7 @@ func (w *world) remembers() {
 	}
 	var newest *agent
 	for _, a := range w.agents {
-		if a.runs() && a.using > generationOf(w.Roster) && (newest == nil || a.using > newest.using) {
+		if a.runs() && !a.cutOff && a.using > generationOf(w.Roster) && (newest == nil || a.using > newest.using) {
 			newest = a
 		}
 	}
@@ -297,7 +334,7 @@ func (w *world) editLease() {
 func (w *world) calm() {
 	w.Pods = slices.DeleteFunc(w.Pods, func(p Pod) bool { return p.Finished || p.deleting() })
 	for _, a := range w.agents {
-		if a.runs() && !w.inAPI(a) {
+		if a.runs() && (a.cutOff || !w.inAPI(a)) {
 			w.end(a)
 		}
 		if !a.runs() {
@@ -320,6 +357,9 @@ func (w *world) calm() {
 			adopt := max(generationOf(w.Held), generationOf(w.state.roster))
 			w.Adopt = AdoptRequest{Generation: adopt, Newest: w.state.above}
 		}
+		if tick > 200 {
+			w.forgetEnded()
+		}
 		for _, a := range w.agents {
 			if a.runs() {
 				w.take(a)
@@ -327,5 +367,15 @@ func (w *world) calm() {
 		}
 		w.manage()
 		w.check()
+	}
+}
+
+// forgetEnded has an operator confirm that all voters have ended that do not run.
+func (w *world) forgetEnded() {
+	w.Forget = ForgetRequest{Generation: generationOf(w.Roster), Processes: map[Identity]bool{}}
+	for _, m := range votersAmong(w.Roster) {
+		if !slices.ContainsFunc(w.agents, func(a *agent) bool { return a.is(m) && a.runs() }) {
+			w.Forget.Processes[Identity{Name: m.Name, UID: m.UID}] = true
+		}
 	}
 }
