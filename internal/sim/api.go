@@ -210,7 +210,7 @@ func (w *World) deletePod(p int32) {
 	if !pod.there || pod.deleting != 0 || w.mustStay(p) {
 		return
 	}
-	if w.rng.IntN(2) == 0 || w.processes[p].node == nil {
+	if w.rng.IntN(2) == 0 || w.processes[p].node == nil || w.processes[p].replacedUntil != 0 {
 		w.removePod(p)
 		return
 	}
@@ -222,6 +222,10 @@ func (w *World) deletePod(p int32) {
 func (w *World) removePod(p int32) {
 	pod, v := &w.api.pods[p], &w.processes[p]
 	if !pod.there {
+		return
+	}
+	if v.replacedUntil != 0 {
+		w.removeReplaced(p)
 		return
 	}
 	pod.there, pod.deleting = false, 0
@@ -237,7 +241,7 @@ func (w *World) removePod(p int32) {
 // addPod makes a pod for a name that has none.
 func (w *World) addPod(p int32) {
 	pod, v := &w.api.pods[p], &w.processes[p]
-	if pod.there || v.uid+1 >= maxPods || v.disk.number+1 >= maxStateIDs {
+	if pod.there || v.replacedUntil != 0 || v.uid+1 >= maxPods || v.disk.number+1 >= maxStateIDs {
 		return
 	}
 	v.uid++

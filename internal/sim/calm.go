@@ -43,6 +43,7 @@ func (w *World) quieten() {
 	}
 	w.mendBuilds()
 	for p := range int32(len(w.processes)) {
+		w.switchOff(p)
 		w.mendProcess(p)
 	}
 }

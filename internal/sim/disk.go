@@ -108,7 +108,7 @@ func (w *World) tear(p int32) {
 // deleted the directory: it starts with a new one.
 func (w *World) damage(p int32) {
 	d := &w.processes[p].disk
-	if d.number+1 < maxStateIDs {
+	if d.number+1 < maxStateIDs && w.processes[p].replacedUntil == 0 {
 		*d = disk{number: d.number + 1, turn: d.turn}
 		w.tell("%s: its state directory is damaged", names[p])
 	}

@@ -29,7 +29,7 @@ func (w *World) strike() {
 		{w.EditLease, (*World).editLease},
 		{w.Remake, (*World).remake}, {w.Strand, (*World).strand}, {w.Report, (*World).reportCoordinator},
 		{w.SetBack, (*World).setBack}, {w.Upgrade, (*World).upgrade}, {w.StepDown, (*World).askStepDown},
-		{w.Remark, (*World).remark},
+		{w.Remark, (*World).remark}, {w.Replace, (*World).replaceMachines},
 	}
 	sum := 0
 	for i := range kinds {
@@ -175,7 +175,7 @@ const longestLeave = 25 * T
 
 func (w *World) leave(p int32) {
 	v := &w.processes[p]
-	if v.node == nil || v.leaving {
+	if v.node == nil || v.leaving || v.replacedUntil != 0 {
 		return
 	}
 	v.leaving = true

@@ -142,6 +142,7 @@ func (w *World) gather(m *manager) *membership.Facts {
 	if r := w.api.roster(m.cache.version); r != nil && r.group == m.group {
 		f.Roster = r.members
 	}
+	w.forgetReplaced(f)
 	for p := range m.cache.pods {
 		q := &m.cache.pods[p]
 		if !q.there {

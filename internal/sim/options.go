@@ -106,7 +106,7 @@ type Cluster struct {
 type Weights struct {
 	Crash, Cut, Clog, Pause, Suspect, Break, Sicken, Leave, Expire, Edit, Forge           int
 	StepWall, Suspend, ChangeRate, CutSession, EndApp, ReplacePod, StopManager, EditLease int
-	Remake, Strand, Report, SetBack, Upgrade, StepDown, Remark                            int
+	Remake, Strand, Report, SetBack, Upgrade, StepDown, Remark, Replace                   int
 }
 
 // Lease is the group's own choice of what Guarded groups need.
@@ -255,6 +255,26 @@ func DrawStepDowns(algorithm string, guarded bool, seed uint64) Options {
 		}
 		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
 		o.Chaos, o.Gap = 400*T, 10*T
+	}
+	return o
+}
+
+// DrawReplaced draws a Guarded group whose machines are replaced under their nodes' names, while the
+// old ones run on, beside all else but a status that is set back: that an old machine alone knows
+// better is beyond MC10.
+func DrawReplaced(algorithm string, seed uint64) Options {
+	o := DrawGuarded(algorithm, seed)
+	o.Replace, o.SetBack = 2, 0
+	if seed/4%2 == 0 { // little else happens, or hardly any machine runs on for long
+		o.Weights = Weights{
+			Replace:     4,
+			ReplacePod:  1,
+			StopManager: 1,
+			Crash:       1,
+			Pause:       1,
+		}
+		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
+		o.Chaos, o.Gap = 400*T, 20*T
 	}
 	return o
 }

@@ -38,11 +38,14 @@ type process struct {
 	sent     int64 // how many rosters were sent to it
 	read     int64 // the newest of them that it has read: none comes after a later one
 	stranded Time  // it reaches no manager until then
-	rules    int32 // the newest rules level that the agent's build supports; 0 is 1
-	asked    bool  // it has asked for a newer roster
-	heard    []uint64
-	words    [16]word // that its voter has made last, given or not
-	said     int      // of words
+	// replacedUntil: the machine was replaced, and runs on until then (see replaceMachines); 0: it was
+	// not.
+	replacedUntil Time
+	rules         int32 // the newest rules level that the agent's build supports; 0 is 1
+	asked         bool  // it has asked for a newer roster
+	heard         []uint64
+	words         [16]word // that its voter has made last, given or not
+	said          int      // of words
 }
 
 // names of simulated processes, in ring order.

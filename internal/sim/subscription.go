@@ -107,7 +107,7 @@ func (w *World) receiveRoster(t *task) {
 func (w *World) report(p int32) {
 	w.plan(w.now+T, Looks, reportTask, p)
 	v := &w.processes[p]
-	if v.node == nil || w.now < v.stranded {
+	if v.replacedUntil == 0 && (v.node == nil || w.now < v.stranded) {
 		return
 	}
 	if b := &w.managers[v.boss]; v.boss != int(w.leader) &&
@@ -117,6 +117,10 @@ func (w *World) report(p int32) {
 	}
 	m := &w.managers[v.boss]
 	if w.now < m.down {
+		return
+	}
+	if v.replacedUntil != 0 {
+		w.reportAnew(p, m)
 		return
 	}
 	r := &m.reports[p]

@@ -12,25 +12,26 @@ type task struct {
 type taskKind uint8
 
 const (
-	mailTask   taskKind = iota + 1 // a message arrives; it lies in slot
-	tickTask                       // a Tick of p is due
-	linkTask                       // the link from p to q is made, tried again, or found broken
-	retireTask                     // the link from p to q that retires has ended
-	diskTask                       // a write of p has ended
-	rosterTask                     // p gets the roster number slot
-	reportTask                     // the agent of p reports to its manager
-	pollTask                       // the app of p asks
-	actTask                        // the app of p acts, late, under the epoch number
-	stopTask                       // the app of p heeds a revocation
-	manageTask                     // manager p takes its turn
-	endedTask                      // the end of a pod becomes known
-	faultTask                      // the next fault
-	startTask                      // process p starts
-	healTask                       // the app of p is healthy again
-	cutTask                        // a cut that flaps, from its next turn on
-	sampleTask                     // somebody looks whether the group is led
-	expelTask                      // the rogue's pod is removed
-	departTask                     // p, which leaves, has no more time
+	mailTask    taskKind = iota + 1 // a message arrives; it lies in slot
+	tickTask                        // a Tick of p is due
+	linkTask                        // the link from p to q is made, tried again, or found broken
+	retireTask                      // the link from p to q that retires has ended
+	diskTask                        // a write of p has ended
+	rosterTask                      // p gets the roster number slot
+	reportTask                      // the agent of p reports to its manager
+	pollTask                        // the app of p asks
+	actTask                         // the app of p acts, late, under the epoch number
+	stopTask                        // the app of p heeds a revocation
+	manageTask                      // manager p takes its turn
+	endedTask                       // the end of a pod becomes known
+	faultTask                       // the next fault
+	startTask                       // process p starts
+	healTask                        // the app of p is healthy again
+	cutTask                         // a cut that flaps, from its next turn on
+	sampleTask                      // somebody looks whether the group is led
+	expelTask                       // the rogue's pod is removed
+	machineTask                     // the old machine of p is switched off
+	departTask                      // p, which leaves, has no more time
 )
 
 // planned marks, by its value, a task that belongs to calm.
@@ -131,6 +132,8 @@ func (w *World) handleFault(t *task) {
 		if v := &w.processes[t.p]; v.number == t.number && v.node != nil {
 			w.depart(t.p)
 		}
+	case machineTask:
+		w.switchOff(t.p)
 	case expelTask:
 		w.expel(t.p)
 	default:
