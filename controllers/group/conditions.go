@@ -151,6 +151,10 @@ func reconcilingCondition(f findings, elected, stalled metav1.Condition) metav1.
 	case stalled.Status == metav1.ConditionTrue:
 		return condition(kind, metav1.ConditionFalse, stalled.Reason,
 			"nothing can be done until a user acts: see condition Stalled")
+	case f.step.putOff:
+		return condition(kind, metav1.ConditionTrue, "RosterWaiting",
+			"a new roster is due, and waits: a group gets one a second when it has had many, and none "+
+				"before a manager that has just started has heard from a majority of the voters")
 	case f.lagging > 0:
 		return condition(kind, metav1.ConditionTrue, "RosterSpreading",
 			"%d of the %d processes that report do not use the newest roster yet", f.lagging,

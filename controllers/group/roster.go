@@ -35,6 +35,8 @@ type rosterDecision struct {
 	// pending is how many processes are to become voters, or to stop being voters, in later
 	// changes.
 	pending int
+	// putOff: another roster is due, and waits.
+	putOff bool
 	// setBack is what agents use, if that is newer than the roster in the status (MC10).
 	setBack *v1.SetBackStatus
 	// unsupported is the rules level in force if this manager does not support it; otherwise 0 (MC11).
@@ -67,6 +69,7 @@ func decideRoster(o observation) rosterDecision {
 		silent:          decided.Silent,
 		replaced:        decided.Replaced,
 		pending:         decided.Pending,
+		putOff:          decided.PutOff,
 		unsupported:     decided.Unsupported,
 		again:           decided.Again,
 		forgetIgnored:   ignored,

@@ -1,6 +1,7 @@
 package group
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -109,5 +110,27 @@ func TestShortestLease(t *testing.T) {
 		if group.Spec.Safety = v1.Classic; settingsOf(group).LeaseMinimum != 0 {
 			t.Errorf("%+v: a Classic group has a shortest lease", c.timing)
 		}
+	}
+}
+
+// A group that is edited all the time gets a roster a second (MC1). Meanwhile its status says that
+// another one is due, and it is looked at again when it is.
+func TestARosterWaits(t *testing.T) {
+	s := voting(3).at(roster.LeaseFollowing, 1)
+	for i := range int32(100) {
+		s.group.Spec.Timing.HeartbeatMilliseconds = 100 + i
+		s.pass()
+		s.acknowledge()
+	}
+	d := decide(s.observation)
+	if d.roster.record != nil || d.again <= 0 || d.again > time.Second {
+		t.Fatalf("after 100 edits at once: roster %+v, again in %v", d.roster.record, d.again)
+	}
+	if got := conditionsIn(*d.status); !strings.Contains(got, "Reconciling=True/RosterWaiting") {
+		t.Error(got)
+	}
+	s.later(d.again)
+	if d := s.pass(); d.record == nil {
+		t.Errorf("%+v", d)
 	}
 }

@@ -108,6 +108,7 @@ var reasons = map[string]map[string]advice{
 	},
 	v1.ConditionReconciling: {
 		"RosterSpreading": {means: "That takes a moment."},
+		"RosterWaiting":   {means: "That takes a moment."},
 		"VotersChanging":  {means: "The coordinator stays."},
 	},
 	v1.ConditionStalled: {

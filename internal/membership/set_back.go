@@ -15,6 +15,9 @@ import "time"
 //     happens by itself if a majority of its voters report, and nobody reports a newer one.
 //     Otherwise it takes an operator's word (kubectl election adopt), who may choose the one in the
 //     status, too.
+//   - A generation that is an hour ahead of the API server's clock is a lie as an agent's mere word.
+//     But that clock may have been set back, too. So a manager that takes over has the agent show
+//     the roster, and waits for it for 20 s. As a manager signed it, it counts at any distance.
 //
 // Why a majority is enough: a change of voters waits until a majority uses the roster of the change
 // before (MC4), and an agent never goes back to an older one. So if a majority of the voters on a
@@ -24,7 +27,7 @@ import "time"
 // What is not promised: if no agent that has used the newer roster reports in that time, nobody can
 // tell that there is one. The next generation is above its one all the same, if the API server's
 // clock was not set back. A member that lies about its generation keeps its own group's roster as
-// it is until an operator says otherwise.
+// it is until an operator says otherwise; by one of the far future, for 20 s.
 
 // returnWithin is how long an agent may take to come back to a new manager: the longest backoff of
 // its client, and the handshakes.
@@ -32,7 +35,8 @@ const returnWithin = 20 * time.Second
 
 // lookBack finds out whether the status was set back, and ends that if a roster may be adopted.
 func (s State) lookBack(f *Facts) State {
-	s.above, s.least = max(s.above, newestReported(f)), 0
+	newest, _ := newestReported(f)
+	s.above, s.least = max(s.above, newest), 0
 	if s.above <= generationOf(s.roster) {
 		s.above = 0
 		return s
@@ -54,18 +58,32 @@ func (a AdoptRequest) chooses(generation, newest int64) bool {
 	return a.Newest >= newest && a.Generation == generation
 }
 
-// newestReported is the newest generation of this group object that an agent reports. One that is
-// an hour ahead of the API server's clock is a lie, if that is known.
-func newestReported(f *Facts) (newest int64) {
+// newestReported returns the newest generation of this group object that an agent reports, or has
+// shown as a manager signed it. If the API server's clock is known, a report that is an hour ahead
+// of it does not count. claimed is the newest of these.
+func newestReported(f *Facts) (newest, claimed int64) {
+	newest = generationOf(f.Held)
 	const hour = 60 * 60
 	latest := int64(f.date().Sub(GenerationsBegin)/time.Second) + hour
 	for i := range f.Reports {
-		r := &f.Reports[i]
-		if !r.OtherGroup && (r.Generation < latest || f.Date.IsZero() && !f.ClockAgrees) {
+		switch r := &f.Reports[i]; {
+		case r.OtherGroup:
+		case r.Generation < latest, f.Date.IsZero() && !f.ClockAgrees:
 			newest = max(newest, r.Generation)
+		default:
+			claimed = max(claimed, r.Generation)
 		}
 	}
-	return newest
+	return newest, claimed
+}
+
+// awaitsProof returns a generation that is a lie unless an agent shows its roster, and for how long
+// that is waited for; zero: there is none, or there was time enough.
+func (s *State) awaitsProof(f *Facts) (claimed int64, wait time.Duration) {
+	if _, claimed = newestReported(f); !f.Inherited || claimed <= generationOf(s.roster) {
+		return 0, 0
+	}
+	return claimed, max(returnWithin-f.Now.Sub(f.Begun), 0)
 }
 
 // usedByMajority reports whether a majority of the voters on a roster are connected, and use that

@@ -242,3 +242,37 @@ func TestFirstRosterOfAnInheritedGroup(t *testing.T) {
 		t.Error("a Classic group waits")
 	}
 }
+
+// The status is set back, and so is the API server's clock, so the generation that agents report is
+// an hour ahead of it. A manager that takes over waits until they have shown their roster, and
+// believes what a manager signed. It used to take the generation for a lie, and made rosters with
+// the voters of the older one.
+func TestASignedGenerationCountsAtAnyDistance(t *testing.T) {
+	s := voting(5)
+	newest := setBack(s, 0, 1)
+	s.Date = s.Now.Add(-2 * time.Hour)
+	s.Pods[0].Address = "10.0.0.99" // which would make a new generation
+	if d := s.pass(); d.Persist || d.SetBack != newest.Generation || d.Again != returnWithin {
+		t.Fatalf("nobody has shown a roster yet: %+v", d)
+	}
+	s.Held = newest
+	if d := s.pass(); !d.Persist || d.Why != RosterLost || s.voters() != "p-0 p-1 p-2 p-3 p-4" ||
+		d.Roster.Generation <= newest.Generation {
+		t.Errorf("it is shown, as a manager signed it: %+v, voters %q", d, s.voters())
+	}
+
+	liar := voting(5)
+	setBack(liar, 0, 1, 2, 3, 4)
+	for i := range 5 {
+		liar.edit(i, func(r *Report) { r.Generation = liar.Roster.Generation })
+	}
+	liar.edit(4, func(r *Report) { r.Generation = 1 << 32 })
+	liar.Pods[0].Address = "10.0.0.99"
+	if d := liar.pass(); d.Persist || d.Again != returnWithin {
+		t.Fatalf("one claims a generation of the far future: %+v", d)
+	}
+	liar.later(returnWithin)
+	if d := liar.pass(); !d.Persist || d.SetBack != 0 {
+		t.Errorf("it has shown nothing: %+v", d)
+	}
+}

@@ -8,6 +8,7 @@ type State struct {
 	roster   *Roster // the newest that this manager has read or persisted
 	restored bool    // the status holds an older one or none: somebody wiped or restored it
 	above    int64   // agents use this generation, which is newer than roster; 0: none does (MC10)
+	paced    paced   // the rosters of the group (MC1)
 	least    int64   // the next generation is at least this, because a roster was adopted
 
 	voters []voterRecord // the voters that the following speaks of, in roster order
@@ -68,6 +69,7 @@ func (s State) advance(g *group) State {
 			restored:   s.restored,
 			above:      s.above,
 			least:      s.least,
+			paced:      s.paced,
 			without:    s.without,
 			joined:     s.joined,
 			behind:     s.behind,

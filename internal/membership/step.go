@@ -8,6 +8,8 @@ type Decision struct {
 	Roster *Roster
 	// Persist: the status does not hold Roster yet. It must, before any agent is told.
 	Persist bool
+	// PutOff: another roster is due, and waits (MC1, MC10).
+	PutOff bool
 	// Why is why Roster differs from the one before.
 	Why Reason
 	// TooMany is how many live pods there are if they are more than a roster holds; else zero. Then
@@ -62,9 +64,13 @@ type group struct {
 // (see State.Persisted).
 func Step(s State, f *Facts) (State, Decision) {
 	s = s.read(f.Roster)
+	s.paced = s.paced.count(s.roster, f.Now)
 	if f.Guarded {
 		if s = s.lookBack(f); s.above > 0 {
 			return s, Decision{SetBack: s.above}
+		}
+		if claimed, wait := s.awaitsProof(f); wait > 0 {
+			return s, Decision{SetBack: claimed, Again: wait}
 		}
 		if s.roster != nil && !supports(f.Rules, s.roster.Rules) {
 			return s, Decision{Unsupported: level(s.roster.Rules)}
@@ -80,8 +86,14 @@ func Step(s State, f *Facts) (State, Decision) {
 		g.judgeVoters()
 	}
 	d := decide(&s, g)
-	if wait := g.mayBeSetBack(); wait > 0 && d.Persist && !s.restored {
+	if !d.Persist {
+		return s, d
+	}
+	if wait := max(g.mayBeSetBack(), s.paced.wait(g.roster, d.Roster, f.Now)); wait > 0 && !s.restored {
 		d.Roster, d.Persist, d.Why, d.Again = nil, false, Unchanged, sooner(wait, d.Again)
+		d.PutOff = true
+	} else {
+		s.paced = s.paced.propose(d.Roster)
 	}
 	return s, d
 }

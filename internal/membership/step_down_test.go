@@ -201,6 +201,7 @@ func TestStepDownEndsByAnyClock(t *testing.T) {
 	s.pass()
 	s.wants(t, Standing, "[1 2 0]")
 	s.later(-time.Hour) // of another manager, say
+	s.state = State{}
 	s.pass()
 	s.wants(t, Standing, "[1 2 0]")
 	s.later(-time.Minute)
