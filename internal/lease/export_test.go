@@ -20,6 +20,7 @@ func (m *Machine) Clone() *Machine {
 		copied := *r
 		c.leaseholder.steppingDown = &copied
 	}
+	c.leaseholder.outbids = maps.Clone(m.leaseholder.outbids)
 	c.leaseholder.peers = maps.Clone(m.leaseholder.peers)
 	for name, s := range c.leaseholder.peers {
 		copied := *s
@@ -104,6 +105,8 @@ func (m *Machine) Size() int {
 		m.candidacy.preVote.responses,
 	) + len(
 		m.leaseholder.peers,
+	) + len(
+		m.leaseholder.outbids,
 	) + len(
 		m.out.Requests,
 	)

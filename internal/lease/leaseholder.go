@@ -4,7 +4,7 @@ import "time"
 
 // The leaseholder is the process that a majority of the voters has promised an epoch to. seek.go
 // asks for votes and renewals; tally.go (LH1), lapse.go (LH4), step_down.go (LH6), clocks.go (LH7),
-// and length.go (LH10) have the other rules.
+// outbid.go (LH9) and length.go (LH10) have the other rules.
 //
 // LH2. The leaseholder may act until the deadline: the latest instant that the windows of a
 // majority reach. This is checked at each use, with the clock read then. No timer is relied on.
@@ -26,13 +26,6 @@ import "time"
 // take over (PR5). If there is none, it names no heir, and an election follows. Nor does it name
 // one for T and two heartbeats after it took the lease: a higher candidate may not have answered
 // yet. (A new epoch in place, as in LH5, does not count: those that it heard before answer still.)
-//
-// LH9. A voter that has promised a higher ballot of this generation to a process that then found no
-// majority denies the renewals. To win it back, the leaseholder seeks one ballot more beside its
-// own, as in LH5, at most once per L, unless the voter claims to be more than 16 ballots ahead, or
-// is bound to somebody else still: it would deny that, too, and the others would have promised it.
-// That voter may be its own: it was silent at first (V1), and others have made this process the
-// leaseholder.
 
 // leaseholder is what a process does with the promises that it has.
 type leaseholder struct {
@@ -43,11 +36,12 @@ type leaseholder struct {
 	lapsedAt     Instant       // when a lease lapsed last; 0: none has
 	nextRound    Instant       // when the next round of requests is due
 	outbidAfter  Instant       // it outbids no voter before (LH9)
-	lastSought   Epoch         // the highest that this incarnation has sought (C3)
-	length       length        // how long a lease it asks for (LH10)
-	toldUntil    Instant       // what the app was told in leases that are over ends then (LH6)
-	leadsSince   Instant       // when it last took the lease, and held none before (LH8)
-	epochSince   Instant       // when it took the epoch that it holds (PR2)
+	outbids      map[string]outbid
+	lastSought   Epoch   // the highest that this incarnation has sought (C3)
+	length       length  // how long a lease it asks for (LH10)
+	toldUntil    Instant // what the app was told in leases that are over ends then (LH6)
+	leadsSince   Instant // when it last took the lease, and held none before (LH8)
+	votersSince  Instant // since when it has led with the voters that it has (PR2)
 	peers        map[string]*peer
 }
 
@@ -120,12 +114,7 @@ func (m *Machine) driveLeaseholder() {
 		m.seek(1, nil) // LH5
 		l.nextRound = m.now.Boot
 	}
-	if l.held != nil && l.sought == nil && m.now.Boot >= l.outbidAfter {
-		if ballot := l.held.outbid(); ballot > 0 { // LH9
-			l.outbidAfter = m.now.Boot + m.roster.Lease
-			m.seek(ballot, nil)
-		}
-	}
+	m.outbid()
 	m.evaluateVotes()
 	if l.held != nil && m.now.Boot >= l.nextRound {
 		m.renew()

@@ -144,6 +144,10 @@ func (m *Machine) changeRoster(r *Roster) {
 		_, ok := r.find(name)
 		return !ok
 	})
+	maps.DeleteFunc(m.leaseholder.outbids, func(name string, _ outbid) bool {
+		_, ok := r.find(name)
+		return !ok
+	})
 	m.postponeFallback()
 	m.standBack()
 }

@@ -2,6 +2,7 @@ package lease_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
 )
@@ -96,4 +97,131 @@ func TestNotOutbid(t *testing.T) {
 			t.Errorf("%s: it claims %s", name, p.Epoch)
 		}
 	}
+}
+
+// renewing answers what P3 asks of P1, as it should be, and of P2, for so long. It returns how many
+// epochs P3 has acted under.
+func (s *solo) renewing(d time.Duration, p2 func(lease.Request) lease.Response) (epochs int) {
+	s.t.Helper()
+	last := lease.Epoch(0)
+	for end := s.now + d; s.now < end; {
+		asked := s.after(50 * ms)
+		for _, k := range []lease.Kind{lease.Renew, lease.Vote} {
+			if p, ok := sent(asked, k, "P1"); ok {
+				s.response("P1", s.answer(p, true))
+				p, _ = sent(asked, k, "P2")
+				s.response("P2", p2(p))
+			}
+		}
+		e, _, ok := s.Permission()
+		if !ok {
+			s.t.Fatalf("%v after it began it holds nothing", s.now-start)
+		}
+		if e != last {
+			epochs, last = epochs+1, e
+		}
+	}
+	return epochs
+}
+
+// LH9: a voter that denies each renewal and claims 14 ballots more is outbid after 1, 2, 4, 8, 16
+// and 32 leases. It used to be once a lease, without end: each time a new epoch, which each voter
+// writes to its disk, and a write of the status.
+func TestALyingVoterIsOutbidLessAndLess(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	s.holding()
+	honest := func(p lease.Request) lease.Response { return s.answer(p, true) }
+	lies := func(p lease.Request) lease.Response {
+		v := s.answer(p, false)
+		v.Highest = p.Epoch + 14
+		return v
+	}
+	if n := s.renewing(60*time.Second, lies); n < 3 || n > 7 {
+		t.Errorf("%d epochs in 60 leases", n)
+	}
+	s.renewing(64*time.Second, honest)
+	if n := s.renewing(40*time.Second, lies); n > 2 {
+		t.Errorf("a minute later %d epochs in 40 leases", n)
+	}
+	s.renewing(time.Hour, honest)
+	if n := s.renewing(3*time.Second, lies); n < 3 {
+		t.Errorf("an hour later %d epochs in 3 leases", n)
+	}
+}
+
+// LH9: a voter that lies does not keep others from being won back.
+func TestALyingVoterDoesNotHinderAnotherOne(t *testing.T) {
+	s := newSolo(t, rosterOf(5), "P5")
+	s.elected()
+	deniedBy := func(d time.Duration, name string) (e lease.Epoch) {
+		for end := s.now + d; s.now < end; {
+			asked := s.after(50 * ms)
+			for _, k := range []lease.Kind{lease.Renew, lease.Vote} {
+				if p, ok := sent(asked, k, "P1"); ok {
+					s.response("P1", s.answer(p, true))
+					s.response("P3", s.answer(p, true))
+				}
+			}
+			if p, ok := sent(asked, lease.Renew, name); ok {
+				v := s.answer(p, false)
+				v.Highest = p.Epoch + 1
+				s.response(name, v)
+			}
+		}
+		e, _, _ = s.Permission()
+		return e
+	}
+	before := deniedBy(20*time.Second, "P2")
+	if e := deniedBy(time.Second, "P4"); e <= before {
+		t.Errorf("P4 is not won back: it acts under %s, as before", e)
+	}
+}
+
+// PR2: an epoch that changes in place with the same voters does not begin the time anew in which
+// nobody is offered the lease; other voters do. With a lease that is shorter than that time, a voter
+// that lied used to switch preemption off.
+func TestAnEpochInPlaceDoesNotPutPreemptionOff(t *testing.T) {
+	for voters, want := range map[string]bool{"the same": true, "others": false} {
+		r := rosterOf(4)
+		r.Preemption = lease.Always
+		r.Members[3].Voter, r.Members[3].Priority = false, 0
+		s := newSolo(t, r, "P2")
+		s.holding()
+		s.response("P3", s.answer(s.mustRenew("P3"), true))
+		renewal := s.mustRenew("P1")
+		s.response("P1", s.answer(renewal, true))
+		s.response("P3", s.answer(renewal, true))
+		if voters == "others" {
+			next := *r
+			next.Generation, next.Members = 2, append([]lease.Member(nil), r.Members...)
+			next.Members[3].Voter = true
+			s.roster = &next
+			s.do(lease.Event{Type: lease.RosterChanged, Roster: s.roster})
+		} else {
+			v := s.answer(renewal, false)
+			v.Highest = renewal.Epoch + 14
+			s.response("P1", v)
+		}
+		vote := s.sent(lease.Vote, "P3")
+		s.response("P1", s.answer(vote, true))
+		s.response("P3", s.answer(vote, true))
+		if e, _, _ := s.Permission(); e != vote.Epoch {
+			t.Fatalf("it acts under %s, not %s", e, vote.Epoch)
+		}
+		s.response("P3", s.answer(s.mustRenew("P3"), true))
+		all := append(s.out.Requests, s.after(150*ms)...)
+		if _, ok := sent(all, lease.Transfer, "P3"); ok != want {
+			t.Errorf("%s: %v after it began to lead P3 is offered the lease: %t", voters, s.now-start, ok)
+		}
+	}
+}
+
+// mustRenew is the next renewal that a process gets.
+func (s *solo) mustRenew(name string) lease.Request {
+	s.t.Helper()
+	renewal, ok := sent(s.after(101*ms), lease.Renew, name)
+	if !ok {
+		s.t.Fatalf("%s gets no renewal", name)
+	}
+	return renewal
 }

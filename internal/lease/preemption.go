@@ -9,9 +9,10 @@ package lease
 //
 // PR2. Under Always, a process of higher priority may take over if it answers. Under Delayed, it must
 // have answered for the stable time. Under Never, no process may. Equals do not depose each other:
-// names order them only when nobody leads. Of several the
-// leaseholder picks the highest, but nobody for T and two heartbeats after it took its epoch: a
-// higher one may not have answered yet (LH8), and would take over from the first.
+// names order them only when nobody leads. Of several the leaseholder picks the highest, but nobody
+// for T and two heartbeats after it began to lead with the voters that it has: a higher one may not
+// have answered yet (LH8), and would take over from the first. An epoch that changes in place with
+// the same voters makes no difference: else a voter that lies could keep the lease where it is (LH9).
 //
 // PR3. The leaseholder sends TRANSFER. The higher process sends a PREVOTE to the voters. If a
 // majority would support it provided that the leaseholder released (they answer, use its
@@ -69,7 +70,7 @@ func (m *Machine) preempt() {
 	if l.held.roster != m.roster { // it seeks an epoch of the new generation first
 		return
 	}
-	if m.answersAreMissing(l.epochSince) {
+	if m.answersAreMissing(l.votersSince) {
 		return
 	}
 	var highest *Member

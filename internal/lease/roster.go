@@ -82,6 +82,13 @@ func (r *Roster) hasVoter(q Member) bool {
 	return ok && o.Voter && o.UID == q.UID && o.StateID == q.StateID
 }
 
+// sameVoters reports whether another roster has the same voters.
+func (r *Roster) sameVoters(o *Roster) bool {
+	return r.voters() == o.voters() && !slices.ContainsFunc(r.Members, func(q Member) bool {
+		return q.Voter && !o.hasVoter(q)
+	})
+}
+
 // voters returns the number of voters.
 func (r *Roster) voters() (n int) {
 	for i := range r.Members {

@@ -180,6 +180,9 @@ func (m *Machine) lostLeaseholder() string {
 // votes waited for disks says nothing (LH10).
 func (m *Machine) changeOver(t *tally) {
 	l := &m.leaseholder
+	if l.held == nil || !l.held.roster.sameVoters(t.roster) {
+		l.votersSince = m.now.Boot
+	}
 	switch {
 	case l.lapsed != nil: // LH4; who answered before answers still (LH8)
 	case l.held == nil:
@@ -194,7 +197,6 @@ func (m *Machine) changeOver(t *tally) {
 // take makes this process the leaseholder of the epoch that it sought.
 func (m *Machine) take(t *tally) {
 	l, f := &m.leaseholder, &m.follower
-	l.epochSince = m.now.Boot
 	l.held, l.sought, l.lapsed = t, nil, nil
 	l.nextRound = m.now.Boot
 	l.length.begin(m.roster, m.now.Boot)

@@ -158,7 +158,7 @@ func (s *snapshot) leaseholder(m *Machine) {
 		s.name(d.heir)
 	}
 	if l.held != nil || l.lapsed != nil {
-		s.due(l.leadsSince + m.answerTimeout()) // LH8; epochSince is for preemption alone
+		s.due(l.leadsSince + m.answerTimeout()) // LH8; votersSince is for preemption alone
 	}
 	if l.held != nil || l.lapsed != nil { // LH4
 		steadyAt := max(l.leadsSince, l.lapsedAt) + m.roster.Lease
@@ -180,6 +180,11 @@ func (s *snapshot) leaseholder(m *Machine) {
 	}
 	s.number(int64(l.lastSought))
 	s.due(l.outbidAfter)
+	for _, name := range slices.Sorted(maps.Keys(l.outbids)) { // no exploration lasts an hour
+		s.name(name)
+		s.due(l.outbids[name].at + l.outbids[name].pause)
+		s.number(int64(l.outbids[name].pause))
+	}
 	s.due(l.toldUntil)
 	if l.held != nil || l.sought != nil {
 		s.due(l.nextRound)
@@ -270,8 +275,8 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		fields int
 	}{
 		{Machine{}, 19}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 13}, {preVote{},
-			11}, {leaseholder{}, 13}, {tally{}, 14}, {steppingDown{}, 4}, {lapsed{}, 2},
-		{peer{}, 7}, {follower{}, 19}, {length{}, 11},
+			11}, {leaseholder{}, 14}, {tally{}, 14}, {steppingDown{}, 4}, {lapsed{}, 2},
+		{peer{}, 7}, {outbid{}, 2}, {follower{}, 19}, {length{}, 11},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {
 			t.Errorf(

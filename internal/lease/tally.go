@@ -146,21 +146,6 @@ func (t *tally) noteRival(name string) {
 	}
 }
 
-// outbid returns the ballot that wins back the voters that have promised a higher one since, and
-// are free again (LH9); 0 if there is no such voter.
-func (t *tally) outbid() int64 {
-	highest := int64(0)
-	for i, ballot := range t.highest {
-		if ballot > highest && ballot < t.epoch.Ballot()+maxBallotLead && !t.bound[i] {
-			highest = ballot
-		}
-	}
-	if highest == 0 {
-		return 0
-	}
-	return highest + 1
-}
-
 // newestVote is the VOTE of the newest round.
 func (t *tally) newestVote() Request {
 	newest := slices.MaxFunc(t.rounds[:], func(a, b round) int {
