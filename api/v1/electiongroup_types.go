@@ -230,7 +230,7 @@ type Timing struct {
 }
 
 // PreemptionPolicy determines when a process takes over from a running coordinator that has a lower
-// priority.
+// priority. Processes of equal priority do not take over from each other.
 //
 // +kubebuilder:validation:Enum=Always;Delayed;Never
 type PreemptionPolicy string
@@ -249,7 +249,7 @@ const (
 )
 
 // Preemption determines when a process takes over from a running coordinator that has a lower
-// priority.
+// priority. Processes of equal priority do not take over from each other.
 type Preemption struct {
 	// policy is Always (take over at once, but not in the first moments of a lease), Delayed (take
 	// over after stableSeconds without interruption) or Never.
