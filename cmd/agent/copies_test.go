@@ -150,17 +150,21 @@ func TestRosterFilesOfOneGenerationThatDiffer(t *testing.T) {
 		"processes.priority": {`"generation": 2`, `"generation": 2`},
 	} {
 		t.Run(field, func(t *testing.T) {
-			var agents [2]*staticAgent
-			for i, name := range []string{"a", "b"} {
+			names := []string{"a", "b"}
+			var paths [2]string // all are there before an agent starts: both have keys of one folder
+			for i, name := range names {
 				priorities := [2]int{1, 2}
 				if field == "processes.priority" {
 					priorities[1-i] = 0 // each file ranks its own process highest
 				}
-				file := rosterFile(t, dir, name+".json", fmt.Sprintf(`{"group": "g", %s, "processes": [
+				paths[i] = rosterFile(t, dir, name+".json", fmt.Sprintf(`{"group": "g", %s, "processes": [
 					{"name": "a", "address": %q, "stateID": %q, "priority": %d},
 					{"name": "b", "address": %q, "stateID": %q, "priority": %d}]}`,
 					files[i], links[0], ids[0], priorities[0], links[1], ids[1], priorities[1]))
-				agents[i] = startStatic(t, dir, file, name, states[i], links[i])
+			}
+			var agents [2]*staticAgent
+			for i, name := range names {
+				agents[i] = startStatic(t, dir, paths[i], name, states[i], links[i])
 			}
 			agents[0].log.await(t, "same generation", "process=b", "field="+field)
 			agents[1].log.await(t, "same generation", "process=a", "field="+field)
