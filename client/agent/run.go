@@ -57,12 +57,12 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 //
 // If work returns before its context ends, Run closes the session, which hands over to another
 // process, and returns the error of work, or nil. If work ends its goroutine instead
-// (runtime.Goexit, which t.FailNow calls), Run does the same, and its error says so. If work panics,
-// the program ends, as it does when any other goroutine panics. If ctx ends, Run returns its error, once work has
-// returned, joined with that of work if that is another one than its context's, and was not
-// reported before (Client.Report). It returns ErrClassic in a Classic group, and an error if the
-// kernel refuses its clock or its timers, or if URL is no URL. An agent that is not there is waited
-// for: see Client.Report.
+// (runtime.Goexit, which t.FailNow calls), Run does the same, and its error says so. If work
+// panics, the program ends, as it does when any other goroutine panics. If ctx ends, Run returns
+// its error, once work has returned, joined with that of work if that is another one than its
+// context's, and was not reported before (Client.Report). It returns ErrClassic in a Classic group,
+// and an error if the kernel refuses its clock or its timers, or if URL is no URL. An agent that is
+// not there is waited for: see Client.Report.
 func (c *Client) Run(ctx context.Context, work func(ctx context.Context, epoch Epoch) error) error {
 	if err := c.Check(); err != nil {
 		return err

@@ -23,8 +23,9 @@ import (
 // ended. If this program reads nothing for long, Session tells the agent, which then asks for
 // longer permissions, within the group's bounds. A program that reads nothing for longer than the
 // longest lease, and than 2 s, loses the session: it does not answer what the agent asks over it.
-// The answers show that this program runs and that fn returns, and no more than that. KeepSession opens a new session after one has
-// ended. Run does all of this for work that ends with its context.
+// The answers show that this program runs and that fn returns, and no more than that. KeepSession
+// opens a new session after one has ended. Run does all of this for work that ends with its
+// context.
 func (c *Client) Session(ctx context.Context, fn func(Permission)) error {
 	return c.session(ctx, fn, func(error) {})
 }

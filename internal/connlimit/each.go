@@ -12,8 +12,9 @@ import (
 
 const firstPause, longestPause = 5 * time.Millisecond, time.Second
 
-// Each has every connection served, which must not wait, until ctx ends; then it returns nil, and
-// another listener may have the address at once. While none can be accepted, because the process cannot have more files open, it tries again.
+// Each calls serve with every connection until ctx ends. Serve must not wait. When ctx ends, Each
+// returns nil, and another listener may have the address at once. While no connection can be
+// accepted, because the process cannot have more files open, Each tries again.
 func (l *Listener) Each(ctx context.Context, log *slog.Logger, serve func(net.Conn)) error {
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
