@@ -109,7 +109,8 @@ func (o *options) addFlags(f *pflag.FlagSet) (level *string) {
 		&o.appAddress,
 		"app-address",
 		"127.0.0.1:4040",
-		"`HOST:PORT` to serve the app API on; keep it on a loopback address",
+		"`HOST:PORT` to serve the app API on; keep it on a loopback address; an app asks at an IP "+
+			"address, at localhost or at HOST",
 	)
 	f.StringVar(
 		&o.appHealth,

@@ -108,8 +108,7 @@ func (s *sidecar) run(ctx context.Context, listeners []net.Listener) error {
 	appServing, stopAppAPI := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopAppAPI()
 	group.Go(func() error {
-		return serveHTTP(appServing, rawconn.Listener{Listener: listeners[2]},
-			newServer(agent.AppAPI(s.views, s.ledger, s.accounts)))
+		return serveHTTP(appServing, rawconn.Listener{Listener: listeners[2]}, s.appServer())
 	})
 	s.prober.Use(s.health)
 	s.appHost = appHost(listeners[2].Addr())
@@ -309,6 +308,12 @@ func newServer(h http.Handler) *http.Server {
 		IdleTimeout:       time.Minute,
 		MaxHeaderBytes:    16 << 10,
 	}
+}
+
+// appServer returns the server of the app API.
+func (s *sidecar) appServer() *http.Server {
+	api := agent.AppAPI(s.views, s.ledger, s.accounts)
+	return newServer(agent.RefuseOtherSites(api, s.appAddress))
 }
 
 // serveHTTP serves until ctx ends. Then it cuts the streams that are still open, and the next

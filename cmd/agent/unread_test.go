@@ -3,13 +3,13 @@ package main
 import (
 	"bufio"
 	"io"
+	"log/slog"
 	"net"
-	"net/http"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/agent"
 	"github.com/podesta-dev/podesta/test/bubble"
 )
 
@@ -31,21 +31,27 @@ func (l one) Close() error {
 
 func (l one) Addr() net.Addr { return &net.TCPAddr{} }
 
+// watched is a connection that says when it is closed.
+type watched struct {
+	net.Conn
+	closed func()
+}
+
+func (w *watched) Close() error {
+	w.closed()
+	return w.Conn.Close()
+}
+
 // ask sends a request to the app API, and returns a connection without any buffer. The result says
 // when the agent has closed it.
 func ask(t *testing.T, request string) (c net.Conn, closed chan struct{}) {
 	t.Helper()
-	ledger := agent.NewLedger(agent.MachineClocks{})
-	server := newServer(agent.AppAPI(agent.NewViews(), ledger, agent.NewAccounts()))
+	o := options{appAddress: "agent:4040"}
+	server := newSidecar(o, slog.New(slog.DiscardHandler), nil).appServer()
 	closed = make(chan struct{})
-	server.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateClosed {
-			close(closed)
-		}
-	}
 	l := one{make(chan net.Conn, 1)}
 	c, theirs := net.Pipe()
-	l.conns <- theirs
+	l.conns <- &watched{theirs, sync.OnceFunc(func() { close(closed) })}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
