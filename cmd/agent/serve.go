@@ -313,7 +313,9 @@ func newServer(h http.Handler) *http.Server {
 // appServer returns the server of the app API.
 func (s *sidecar) appServer() *http.Server {
 	api := agent.AppAPI(s.views, s.ledger, s.accounts)
-	return newServer(agent.RefuseOtherSites(api, s.appAddress))
+	server := newServer(agent.RefuseOtherSites(api, s.appAddress))
+	agent.BoundConnections(server)
+	return server
 }
 
 // serveHTTP serves until ctx ends. Then it cuts the streams that are still open, and the next

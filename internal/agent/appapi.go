@@ -100,7 +100,7 @@ func AppAPI(b *Views, l *Ledger, told *Accounts) http.Handler {
 		follow: a.followCoordinator,
 	})
 	mux.Handle("GET /v1/session", &stream{
-		slots:        slots,
+		slots:        make(chan struct{}, maxSessions),
 		follow:       a.followPermission,
 		acknowledged: a.followAcknowledged,
 	})

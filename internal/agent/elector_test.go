@@ -73,6 +73,7 @@ func (f *follower) connect() (next func() string, disconnect func()) {
 		f.t.Fatal(err)
 	}
 	request.Header.Set("Accept", "text/event-stream")
+	request.Header.Set("Podesta-Session", "open")
 	if f.last != "" {
 		request.Header.Set("Last-Event-ID", f.last)
 	}
@@ -161,7 +162,7 @@ func TestElectorStream(t *testing.T) {
 	}
 }
 
-// All streams together are bounded.
+// All streams together are bounded. Sessions have places of their own.
 func TestStreamsAreBounded(t *testing.T) {
 	url := serve(t, agent.NewViews()).URL
 	for i := range 64 {
@@ -178,6 +179,13 @@ func TestStreamsAreBounded(t *testing.T) {
 	if status, body := fetch(t, url+"/"); status != http.StatusOK {
 		t.Errorf("GET / beside 64 streams: %d %s", status, body)
 	}
+	for range 64 {
+		_, disconnect := (&follower{t: t, url: url + "/v1/session"}).connect()
+		defer disconnect()
+	}
+	if status, body := fetch(t, url+"/v1/session"); status != http.StatusTooManyRequests {
+		t.Errorf("GET /v1/session beside 64 sessions: %d %s", status, body)
+	}
 }
 
 // fetch returns the status and the body's first line: of a stream the others never end.
@@ -187,6 +195,7 @@ func fetch(t *testing.T, url string) (int, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	request.Header.Set("Podesta-Session", "open")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

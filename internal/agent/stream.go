@@ -17,10 +17,11 @@ const keepAlive = 15 * time.Second
 // writeWithin is how long a client may take to read an event before its stream is closed.
 const writeWithin = 5 * time.Second
 
-// maxStreams bounds the event streams that are open at once.
-const maxStreams = 64
+// maxStreams and maxSessions bound how many streams of each kind are open at once. An app that
+// forgets to close other streams can still open a session.
+const maxStreams, maxSessions = 64, 64
 
-// stream serves server-sent events, to as many clients at once as there are slots.
+// stream serves server-sent events to as many clients at once as there are slots.
 type stream struct {
 	slots  chan struct{}
 	states bool // each event is a whole state, with an id that names it
@@ -54,10 +55,11 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	default:
-		http.Error(w, fmt.Sprintf("%d event streams are open, and no more are served: close one first",
-			maxStreams), http.StatusTooManyRequests)
+		http.Error(w, fmt.Sprintf("%d streams like this one are open, and no more are served: close one "+
+			"first", cap(s.slots)), http.StatusTooManyRequests)
 		return
 	}
+	beginStream(r.Context())
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	control := http.NewResponseController(w)
