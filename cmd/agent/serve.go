@@ -312,7 +312,7 @@ func newServer(h http.Handler) *http.Server {
 
 // appServer returns the server of the app API.
 func (s *sidecar) appServer() *http.Server {
-	api := agent.AppAPI(s.views, s.ledger, s.accounts)
+	api := agent.AppAPI(s.views, s.ledger, s.accounts, s.logger)
 	server := newServer(agent.RefuseOtherSites(api, s.appAddress))
 	agent.BoundConnections(server)
 	return server

@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"flag"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,7 +25,7 @@ func fetch(t *testing.T, told *Accounts) string {
 	t.Helper()
 	ledger := NewLedger(MachineClocks{})
 	w := httptest.NewRecorder()
-	AppAPI(NewViews(), ledger, told).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(),
+	AppAPI(NewViews(), ledger, told, slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(),
 		http.MethodGet, "/v1/elections", nil))
 	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" {
 		t.Fatalf("it answers %d %v: %s", w.Code, w.Header(), w.Body)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"crypto/rand"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
@@ -85,6 +86,7 @@ func (a appAPI) acknowledge(w http.ResponseWriter, r *http.Request) {
 // asking is what an acknowledged session asks its app. Its zero value asks nothing.
 type asking struct {
 	awaited *awaited
+	log     *slog.Logger
 	token   string        // of the newest question
 	asked   int           // how often
 	next    lease.Instant // when it is asked again, or the app's time is over
@@ -97,14 +99,18 @@ func (q *asking) ask(now lease.Instant, longest time.Duration, say say) bool {
 	if q.awaited == nil || now < q.next {
 		return true
 	}
+	within := acknowledgeWithin(longest)
 	switch {
 	case !q.awaited.has(q.token): // answered, or the first
 		q.token, q.asked = q.awaited.add(), 0
 	case q.asked == asksInTime:
+		q.log.Warn("the app did not acknowledge its session in time, so the agent ends the session: "+
+			"without another one, this process is not a candidate, and if it coordinates it hands "+
+			"over; find out what stopped the app, or have it answer each event acknowledge",
+			"within", within)
 		return false
 	}
 	q.asked++
-	within := acknowledgeWithin(longest)
 	q.next = now + within/asksInTime
 	return say("acknowledge", questionJSON{Token: q.token, Within: within.Milliseconds()})
 }

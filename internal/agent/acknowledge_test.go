@@ -1,9 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,6 +24,8 @@ type answering struct {
 	begun  time.Time
 	asked  []time.Duration
 	within []time.Duration
+	gone   bool
+	log    bytes.Buffer
 	ended  chan struct{}
 }
 
@@ -36,7 +41,8 @@ func (a *answering) answer(token string) int {
 func opens(t *testing.T, longest time.Duration, answers func(a *answering, token string)) *answering {
 	a := &answering{t: t, begun: time.Now(), ended: make(chan struct{})}
 	l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Since(a.begun)} }))
-	a.api = appAPI{views: NewViews(), ledger: l, awaited: &awaited{}}
+	log := slog.New(slog.NewTextHandler(&a.log, nil))
+	a.api = appAPI{views: NewViews(), ledger: l, awaited: &awaited{}, log: log}
 	a.api.views.publish(View{Name: "p1", Safety: roster.Guarded, Lease: longest})
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
@@ -49,7 +55,7 @@ func opens(t *testing.T, longest time.Duration, answers func(a *answering, token
 				a.within = append(a.within, time.Duration(q.Within)*time.Millisecond)
 				answers(a, q.Token)
 			}
-			return true
+			return !a.gone
 		})
 	}()
 	return a
@@ -85,6 +91,11 @@ func TestASessionThatIsNotAcknowledgedEnds(t *testing.T) {
 			if took := time.Since(a.begun); took != want || a.within[0] != want || len(a.asked) != 4 {
 				t.Errorf("longest lease %v: it ended after %v, the app was asked at %v to answer within %v; want %v",
 					longest, took, a.asked, a.within, want)
+			}
+			said := a.log.String()
+			if strings.Count(said, "\n") != 1 || !strings.Contains(said, "level=WARN") ||
+				!strings.Contains(said, "within="+want.String()) {
+				t.Errorf("the agent said: %s", said)
 			}
 			if !a.api.ledger.deserted() || len(a.api.awaited.tokens) != 0 {
 				t.Errorf("the app has a session, or %d questions are left", len(a.api.awaited.tokens))
@@ -156,6 +167,17 @@ func TestWhatIsNoAcknowledgement(t *testing.T) {
 		}
 		if took := time.Since(a.begun); took != 2500*time.Millisecond {
 			t.Errorf("it ended after %v, and the app answered the first question only", took)
+		}
+	})
+}
+
+// An app that has gone is not said to stand still.
+func TestAnAppThatIsGoneIsNotToldToAcknowledge(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		a := opens(t, time.Second, func(a *answering, _ string) { a.gone = len(a.asked) == 4 })
+		<-a.ended
+		if said := a.log.String(); said != "" {
+			t.Errorf("the agent said: %s", said)
 		}
 	})
 }

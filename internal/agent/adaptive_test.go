@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -82,7 +83,7 @@ func TestAPausedAppNeedsALongerLease(t *testing.T) {
 			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/v1/paused", nil)
 			r.Header.Set("Podesta-Paused", text)
 			a := g.agents[name]
-			agent.AppAPI(a.views, a.ledger, agent.NewAccounts()).ServeHTTP(w, r)
+			agent.AppAPI(a.views, a.ledger, agent.NewAccounts(), slog.New(slog.DiscardHandler)).ServeHTTP(w, r)
 			if w.Code != want {
 				t.Errorf("%s says that it stood still for %q: %d %s", name, text, w.Code, w.Body)
 			}

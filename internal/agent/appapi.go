@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -55,8 +56,8 @@ type permissionJSON struct {
 // permit anything, until the deadline; a hand-over waits for what they have permitted. To look,
 // read /v1/coordinator. In Classic groups none of this fences: another process may have been
 // elected before the answer is read.
-func AppAPI(b *Views, l *Ledger, told *Accounts) http.Handler {
-	a := appAPI{views: b, ledger: l, awaited: &awaited{}}
+func AppAPI(b *Views, l *Ledger, told *Accounts, log *slog.Logger) http.Handler {
+	a := appAPI{views: b, ledger: l, awaited: &awaited{}, log: log}
 	slots := make(chan struct{}, maxStreams)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", a.elector)
@@ -111,6 +112,7 @@ type appAPI struct {
 	views   *Views
 	ledger  *Ledger
 	awaited *awaited
+	log     *slog.Logger
 }
 
 // coordinator describes the coordinator as of now. It checks the clock, so that an agent whose loop

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ import (
 // tells is what a process answers at GET /v1/elections.
 func (p *process) tells(t *testing.T) trace.Accounts {
 	t.Helper()
-	status, body := get(agent.AppAPI(p.views, p.ledger, p.accounts), "/v1/elections")
+	status, body := get(agent.AppAPI(p.views, p.ledger, p.accounts, slog.New(slog.DiscardHandler)), "/v1/elections")
 	if status != 200 {
 		t.Fatalf("%s answers %d: %s", p.name, status, body)
 	}

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"bufio"
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -53,7 +54,7 @@ func checkAnswer(t *testing.T, body, name string, notBefore time.Time) {
 }
 
 func serve(t *testing.T, b *agent.Views) *httptest.Server {
-	server := httptest.NewServer(agent.AppAPI(b, agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts()))
+	server := httptest.NewServer(agent.AppAPI(b, agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts(), slog.New(slog.DiscardHandler)))
 	t.Cleanup(server.Close)
 	return server
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -49,7 +50,7 @@ func TestWhoEndsASession(t *testing.T) {
 // A stray GET of a session would end the process's candidacy when it goes. It opens none.
 func TestASessionIsMeant(t *testing.T) {
 	ledger := NewLedger(MachineClocks{})
-	api := AppAPI(NewViews(), ledger, NewAccounts())
+	api := AppAPI(NewViews(), ledger, NewAccounts(), slog.New(slog.DiscardHandler))
 	for _, header := range []string{"", "close", "Open"} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/v1/session", nil)
 		r.Header.Set("Podesta-Session", header)

@@ -55,7 +55,7 @@ func await(t *testing.T, b *agent.Views, want string) {
 
 func TestAppAPI(t *testing.T) {
 	views, _, kill := serving(t, nil)
-	api := agent.AppAPI(views, agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts())
+	api := agent.AppAPI(views, agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts(), slog.New(slog.DiscardHandler))
 	for _, c := range []struct {
 		path   string
 		status int
@@ -79,7 +79,7 @@ func TestAppAPI(t *testing.T) {
 }
 
 func TestAppAPIBeforeTheFirstRoster(t *testing.T) {
-	api := agent.AppAPI(agent.NewViews(), agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts())
+	api := agent.AppAPI(agent.NewViews(), agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts(), slog.New(slog.DiscardHandler))
 	for path, want := range map[string]int{"/": 200, "/v1/coordinator": 503, "/v1/permission": 503, "/v1/processes": 200} {
 		if status, body := get(api, path); status != want {
 			t.Errorf("GET %s: %d %s, want %d", path, status, body, want)
@@ -93,7 +93,7 @@ func TestAHeadPermitsNothing(t *testing.T) {
 	for _, path := range []string{"/v1/session", "/v1/permission"} {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodHead, path, nil)
 		r.Header.Set("Podesta-Session", "open")
-		agent.AppAPI(agent.NewViews(), agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts()).ServeHTTP(w, r)
+		agent.AppAPI(agent.NewViews(), agent.NewLedger(agent.MachineClocks{}), agent.NewAccounts(), slog.New(slog.DiscardHandler)).ServeHTTP(w, r)
 		if w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != http.MethodGet {
 			t.Errorf("HEAD %s: %d, allowed is %q", path, w.Code, w.Header().Get("Allow"))
 		}

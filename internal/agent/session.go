@@ -29,7 +29,7 @@ func (a appAPI) followPermission(ctx context.Context, say say) { a.follow(ctx, s
 
 // followAcknowledged is a session that ends if its app does not answer what it is asked.
 func (a appAPI) followAcknowledged(ctx context.Context, say say) {
-	a.follow(ctx, say, asking{awaited: a.awaited})
+	a.follow(ctx, say, asking{awaited: a.awaited, log: a.log})
 }
 
 // follow is a session. It tells the app whether it may act: now, at each change, when the

@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -27,7 +28,7 @@ func (g *group) standsStill(name, session string) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		agent.AppAPI(p.views, p.ledger, p.accounts).ServeHTTP(connection{httptest.NewRecorder()}, r)
+		agent.AppAPI(p.views, p.ledger, p.accounts, slog.New(slog.DiscardHandler)).ServeHTTP(connection{httptest.NewRecorder()}, r)
 	}()
 	g.t.Cleanup(func() { gone(); <-ended })
 }

@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -43,6 +44,6 @@ func suspect(b *agent.Views, l *agent.Ledger, method, name string) *httptest.Res
 	if name != "" {
 		r.Header.Set("Podesta-Suspect", name)
 	}
-	agent.AppAPI(b, l, agent.NewAccounts()).ServeHTTP(w, r)
+	agent.AppAPI(b, l, agent.NewAccounts(), slog.New(slog.DiscardHandler)).ServeHTTP(w, r)
 	return w
 }
