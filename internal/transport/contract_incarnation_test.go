@@ -13,6 +13,8 @@ import (
 
 // tell collects what processes log, and finds out what is an ERROR.
 type tell struct {
+	more chan struct{} // capacity 1: there is another line
+
 	mu    sync.Mutex
 	lines bytes.Buffer
 }
@@ -20,7 +22,24 @@ type tell struct {
 func (l *tell) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	select {
+	case l.more <- struct{}{}:
+	default:
+	}
 	return l.lines.Write(line)
+}
+
+// await waits for an ERROR that contains these words.
+func (l *tell) await(t *testing.T, words ...string) {
+	t.Helper()
+	late := time.After(10 * time.Second)
+	for len(l.errors(words...)) == 0 {
+		select {
+		case <-l.more:
+		case <-late:
+			t.Fatalf("no ERROR says %q", words)
+		}
+	}
 }
 
 // errors returns the ERRORs so far that contain these words.
@@ -41,7 +60,7 @@ func (l *tell) errors(words ...string) (found []string) {
 
 // begins has the processes that join from now on log to what it returns.
 func begins(f fabric, file *RosterFile) *tell {
-	l := &tell{}
+	l := &tell{more: make(chan struct{}, 1)}
 	f.begin(file, slog.New(slog.NewTextHandler(l, nil)))
 	return l
 }
@@ -101,15 +120,9 @@ func TestTwoCopiesLearnOfEachOther(t *testing.T) {
 		expect(t, b, Down{"a", Rejected})
 		second.Send("a", "Bully", 0, say(1))
 		expect(t, a, received("b", 6, 1))
-		deadline := time.Now().Add(10 * time.Second)
-		for len(first.errors("another copy", "other=6")) == 0 ||
-			len(other.errors("another copy", "other=5")) == 0 {
-			if time.Now().After(deadline) {
-				t.Fatal("not both have said so")
-			}
-			time.Sleep(beat)
-		}
-		time.Sleep(10 * beat) // the first goes on trying
+		first.await(t, "another copy", "other=6")
+		other.await(t, "another copy", "other=5")
+		<-time.After(10 * beat) // the first goes on trying, and nothing tells how often
 		if n := len(first.errors()) + len(other.errors()); n != 2 {
 			t.Errorf("%d errors, want one of each", n)
 		}

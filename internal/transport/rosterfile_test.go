@@ -40,7 +40,7 @@ func TestRosterFilesThatDiffer(t *testing.T) {
 					expect(t, a, Up{"b"})
 				} else {
 					expect(t, a, Down{"b", Rejected})
-					time.Sleep(10 * beat) // it goes on trying
+					<-time.After(10 * beat) // it goes on trying, and nothing tells how often
 				}
 				if !tc.linked && len(a.Events())+len(b.Events()) > 0 {
 					t.Errorf("%d and %d events more", len(a.Events()), len(b.Events()))
