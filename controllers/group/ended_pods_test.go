@@ -55,6 +55,13 @@ func TestNothingRuns(t *testing.T) {
 			s.terminated(2)
 			status(s).Conditions = []corev1.PodCondition{disrupted("DeletionByPodGC")}
 		}, false},
+		{"its kubelet says that they are not ready, and then the pod of a lost node is called Failed", func(s *scene) {
+			s.terminated(2)
+			status(s).Conditions = []corev1.PodCondition{
+				{Type: corev1.ContainersReady, Status: corev1.ConditionFalse, Reason: "ContainersNotReady"},
+				disrupted("DeletionByPodGC"),
+			}
+		}, false},
 		{"the same, and then the pod of a node that is out of service is called Failed", func(s *scene) {
 			s.terminated(2)
 			status(s).Conditions = nil
