@@ -201,6 +201,11 @@ func TestNewManagerWaitsForReports(t *testing.T) {
 	if d := s.pass(); d.Roster != nil {
 		t.Errorf("one of three has reported: %+v", d)
 	}
+	s.joins(1)
+	s.edit(1, func(r *Report) { r.StateID = "another" })
+	if d := s.pass(); d.Roster != nil {
+		t.Errorf("one of three has reported, and the pod of another with a new state directory: %+v", d)
+	}
 	s.later(returnWithin)
 	if d := s.pass(); !d.Persist {
 		t.Errorf("%v have passed: %+v", returnWithin, d)
