@@ -43,6 +43,22 @@ func TestWhyItIsNoCandidate(t *testing.T) {
 	}
 }
 
+// A process that leaves stays withdrawn, whatever becomes of its app meanwhile: nobody is to elect
+// one that is about to end.
+func TestWhoLeavesIsNoCandidateAgain(t *testing.T) {
+	for _, guarded := range []bool{false, true} {
+		p := start(t, "P3", newRoster(guarded))
+		p.step(node.Event{Type: node.Unhealthy})
+		p.step(node.Event{Type: node.Leave})
+		p.did()
+		p.step(node.Event{Type: node.Healthy})
+		if did := p.did(); did != "" || !p.node.View().Withdrawn {
+			t.Errorf("Guarded %v: its app is healthy again, and it shows %+v and did: %s", guarded,
+				p.node.View(), did)
+		}
+	}
+}
+
 // C5: a process that rests says so while it does, unless its app is unhealthy.
 func TestItSaysThatItRests(t *testing.T) {
 	p := start(t, "P3", newRoster(true))
