@@ -153,6 +153,37 @@ func TestAnAuthorityOfTenYearsIsReplacedInTime(t *testing.T) {
 	}
 }
 
+// A company's policy may give its authorities less time than AuthorityLifetime. The next one signs
+// before the end of such an authority, and whoever has a certificate of it trusts the next one by
+// then. An authority that is too short for that is succeeded as soon as its successor is spread.
+func TestAnAuthorityOfAUserIsSucceededBeforeItsEnd(t *testing.T) {
+	const day = 24 * time.Hour
+	for lifetime, takesOver := range map[time.Duration]time.Duration{
+		90 * day: 90*day - AuthorityOverlap + SpreadFor,
+		45 * day: SpreadFor,
+		5 * day:  SpreadFor,
+	} {
+		user, err := makeAuthority(noon, lifetime)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Succession{current: user}
+		for at := time.Duration(0); s.Current() == user; at += time.Hour {
+			now := noon.Add(at)
+			before := s.Bundle()
+			if s, _ = settle(t, s, now); s.Current() == user {
+				continue
+			}
+			if late := at - takesOver; late < 0 || late > 3*time.Hour {
+				t.Errorf("%v: the next one signs after %v, want %v", lifetime, at, takesOver)
+			}
+			if leaf := certified(t, s.Current(), now); !trusts(t, before, leaf, now) {
+				t.Errorf("%v: the next one signs before it is trusted", lifetime)
+			}
+		}
+	}
+}
+
 func TestTheBundleDoesNotChangeWhenAnotherOneSigns(t *testing.T) {
 	s, err := newSuccession(t).Prepare(noon.Add(time.Hour))
 	if err != nil {
