@@ -36,7 +36,7 @@ func (t *tally) clone() *tally {
 	copied := *t
 	copied.promised, copied.denied = slices.Clone(t.promised), slices.Clone(t.denied)
 	copied.asked = slices.Clone(t.asked)
-	copied.highest, copied.scratch = slices.Clone(t.highest), nil
+	copied.highest = slices.Clone(t.highest)
 	copied.bound = slices.Clone(t.bound)
 	return &copied
 }

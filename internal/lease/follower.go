@@ -148,9 +148,7 @@ func (m *Machine) heardRenewal(from Incarnation, p Request, granted bool) {
 		every = max(min(p.Heartbeat, every), time.Millisecond)
 	}
 	l := &m.leaseholder
-	if l.steppingDown != nil && l.steppingDown.epoch <= e {
-		l.steppingDown = nil // a later epoch is held: there is nothing left to release
-	}
+	l.steppingDown = nil // by F2 a later epoch is held: there is nothing left to release
 	floor, reported := f.floor, f.reported
 	if granted {
 		floor = e

@@ -275,7 +275,7 @@ func TestSnapshotKnowsEveryField(t *testing.T) {
 		fields int
 	}{
 		{Machine{}, 19}, {voter{}, 7}, {disk{}, 8}, {State{}, 7}, {candidacy{}, 13}, {preVote{},
-			11}, {leaseholder{}, 14}, {tally{}, 14}, {steppingDown{}, 4}, {lapsed{}, 2},
+			11}, {leaseholder{}, 14}, {tally{}, 13}, {steppingDown{}, 4}, {lapsed{}, 2},
 		{peer{}, 7}, {outbid{}, 2}, {follower{}, 19}, {length{}, 11},
 	} {
 		if n := reflect.TypeOf(c.of).NumField(); n != c.fields {

@@ -2,6 +2,7 @@ package lease
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 )
@@ -25,7 +26,6 @@ type tally struct {
 	rounds   [32]round // the newest rounds, to know when the request of a response was sent
 	deadline Instant   // until when a majority has promised the epoch (LH2); 0 if none has
 	renewed  Instant   // when the newest request was sent that a majority has granted; 0: none
-	scratch  []Instant
 }
 
 // round is when a round of requests was sent, and for which lease.
@@ -56,21 +56,19 @@ func newTally(e Epoch, r *Roster, now Instant) *tally {
 }
 
 // ofMajority returns the latest instant that a majority of the voters has reached, each by its own
-// instant; known, if that is none later. It is asked for each response, of which a large group has
-// many, and most of them change nothing.
+// instant; known, if that is none later. It is asked after each response, so known is what it
+// returned before that one, and no more than a majority has got further since.
 func (t *tally) ofMajority(instants []Instant, known Instant) Instant {
-	t.scratch = t.scratch[:0]
+	later, earliest := 0, Instant(math.MaxInt64)
 	for _, at := range instants {
 		if at > known {
-			t.scratch = append(t.scratch, at)
+			later, earliest = later+1, min(earliest, at)
 		}
 	}
-	majority := t.roster.majority()
-	if len(t.scratch) < majority {
+	if later < t.roster.majority() {
 		return known
 	}
-	slices.Sort(t.scratch)
-	return t.scratch[len(t.scratch)-majority]
+	return earliest
 }
 
 // measures reports whether the gaps of this tally say something of the voters of the next roster
