@@ -40,6 +40,20 @@ func TestALiarIsForgotten(t *testing.T) {
 	}
 }
 
+// F3: a lie that has ended by a STEP DOWN ends no lease of the liar's next incarnation.
+func TestALiarComesBack(t *testing.T) {
+	s := observer(t)
+	s.askBy("P3", lie)
+	s.askBy("P3", lease.Request{Kind: lease.StepDown, Epoch: lie.Epoch})
+	s.asleep(lease1)
+	restarted := incarnationOf(s.roster, "P3")
+	restarted.Number++
+	s.ask(restarted, held(epoch(1, 7)))
+	if holder, e, _ := s.Following(); holder != "P3" || e != epoch(1, 7) {
+		t.Errorf("it follows %q %s", holder, e)
+	}
+}
+
 // F2, G3: what it reports to the manager never goes back all the same.
 func TestWhoHasBelievedALiarReportsNoLowerEpoch(t *testing.T) {
 	s := observer(t)

@@ -101,6 +101,27 @@ func TestAnInheritedLease(t *testing.T) {
 	}
 }
 
+// LH10: what a process asks for under an epoch that this voter has not promised says nothing: that
+// one need not hold the lease.
+func TestALeaseIsInheritedFromWhoHoldsIt(t *testing.T) {
+	r := &Roster{Group: "g", Generation: 1, Lease: time.Second, LeaseMinimum: 100 * ms}
+	for _, name := range []string{"P1", "P2", "P3"} {
+		r.Members = append(r.Members, Member{Name: name, Priority: 1, Voter: true})
+	}
+	for voted, want := range map[bool]time.Duration{true: 800 * ms, false: 0} {
+		m := New(Config{Self: Incarnation{Name: "P1"}, Saved: State{Group: "g", Voted: voted}})
+		m.Step(Event{Type: RosterChanged, Roster: r})
+		m.Step(Event{
+			Type:    Requested,
+			From:    Incarnation{Name: "P2"},
+			Request: Request{Kind: Renew, Group: "g", Epoch: NewEpoch(1, 1), Lease: 800 * ms},
+		})
+		if got := m.leaseholder.length.others; got != want {
+			t.Errorf("it has voted before: %t; it inherits %v, want %v", voted, got, want)
+		}
+	}
+}
+
 // LH10: it becomes shorter step by step, and the more often it had to become longer, the later.
 func TestTheLeaseBecomesShorterSlowly(t *testing.T) {
 	l, r := adaptive()
@@ -232,8 +253,9 @@ func TestALeaseOutlastsThrottling(t *testing.T) {
 			Lease:        time.Second,
 			LeaseMinimum: 100 * ms,
 		}
-		l := &length{throttled: c.delay}
-		l.adapt(r, 0)
+		m := New(Config{Throttled: c.delay})
+		m.Step(Event{Type: RosterChanged, Roster: r})
+		l := &m.leaseholder.length
 		if l.lease != c.want {
 			t.Errorf("delayed by %v, it asks for %v, want %v", c.delay, l.lease, c.want)
 		}

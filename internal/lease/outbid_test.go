@@ -29,6 +29,28 @@ func TestOutbid(t *testing.T) {
 	}
 }
 
+// LH9, C3: if it is outbid again meanwhile, it asks for the lowest ballot that a majority of the
+// voters can promise; a process that does not vote is none of them.
+func TestOutbidTwice(t *testing.T) {
+	r := rosterOf(4)
+	r.Members[3].Voter = false
+	s := newSolo(t, r, "P3")
+	e := s.holding()
+	renewal, _ := sent(s.after(101*ms), lease.Renew, "P2")
+	v := s.answer(renewal, false)
+	v.Highest = e + 6
+	s.response("P2", v)
+	claim := s.sent(lease.Vote, "P2")
+	for name, highest := range map[string]lease.Epoch{"P1": e + 9, "P2": e + 12} {
+		v := s.answer(claim, false)
+		v.Highest = highest
+		s.response(name, v)
+	}
+	if again := s.sent(lease.Vote, "P1"); again.Epoch != e+10 {
+		t.Errorf("it claims %s after %s", again.Epoch, claim.Epoch)
+	}
+}
+
 // LH9: also its own. It was silent at first (V1), so others made this process the leaseholder; then
 // it promised a higher ballot, which came to nothing.
 func TestOutbidsForItsOwnVoter(t *testing.T) {

@@ -31,7 +31,8 @@ func TestPreVote(t *testing.T) {
 		t.Errorf("the holder itself: %+v", *v)
 	}
 	s.asleep(lease1 / 4) // T and two heartbeats, 400 ms, since the claim
-	if v := s.askBy("P3", preVote); v.Heard || v.Holder != "P2" || v.Remaining != lease1/2 {
+	if v := s.askBy("P3", preVote); v.Heard || v.Holder != "P2" || v.HolderEpoch != epoch(1, 3) ||
+		v.Remaining != lease1/2 {
 		t.Errorf("no longer heard, still bound: %+v", *v)
 	}
 	s.asleep(lease1)

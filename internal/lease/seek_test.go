@@ -55,6 +55,7 @@ func TestWhoAsksAgainAtOnce(t *testing.T) {
 		{"it outranks them", []string{"P1", "P1"}, []bool{true, false}},
 		{"it does not", []string{"P3", "P3"}, []bool{false, false}},
 		{"it does not outrank one of them", []string{"P1", "P3"}, []bool{false, false}},
+		{"it outranks only the one that was heard of last", []string{"P3", "P1"}, []bool{false, false}},
 		{"they are bound to nobody", []string{"", ""}, []bool{false, false}},
 		{"they are bound to it", []string{"P2", "P2"}, []bool{false, false}},
 	} {

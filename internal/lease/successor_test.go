@@ -207,6 +207,15 @@ func TestAnHeirThatAsksIsWaitedFor(t *testing.T) {
 	s.waits(false, "2 T of silence")
 }
 
+// F3: an heir is not waited for any more when the link to it is closed.
+func TestAnHeirThatIsGoneIsNotWaitedFor(t *testing.T) {
+	s := awaiting(t)
+	s.do(lease.Event{Type: lease.LinkDown, Process: "P3"})
+	s.waits(true, "the link to another process was closed")
+	s.do(lease.Event{Type: lease.LinkDown, Process: "P2"})
+	s.waits(false, "the link to it was closed")
+}
+
 // F3: a voter that is bound to the heir can vote for nobody else, and does not suspect it.
 func TestAnHeirThatHasThisVoteIsWaitedFor(t *testing.T) {
 	s := awaiting(t)

@@ -174,6 +174,10 @@ func TestWhoIsPromisedNothing(t *testing.T) {
 		lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1}); v != nil {
 		t.Errorf("who is not on the roster is answered: %+v", *v)
 	}
+	if v := s.askBy("P1",
+		lease.Request{Kind: lease.Vote, Epoch: epoch(1, 1), Lease: lease1}); v != nil {
+		t.Errorf("who says that it is this process itself is answered: %+v", *v)
+	}
 	s.want(true, "P3", epoch(1, 1))
 }
 
