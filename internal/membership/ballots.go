@@ -26,19 +26,10 @@ func (g *group) asksForBallots() bool {
 	for i := range g.Reports {
 		r := &g.Reports[i]
 		if !r.Connected || !r.BallotsSpent || r.OtherGroup ||
-			r.Generation != g.roster.Generation || !g.hasMember(r.UID) {
+			r.Generation != g.roster.Generation || g.roster.member(r.UID) == nil {
 			continue
 		}
 		if pod := g.pod(r.UID); pod != nil && pod.Priority > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func (g *group) hasMember(uid string) bool {
-	for i := range g.roster.Members {
-		if g.roster.Members[i].UID == uid {
 			return true
 		}
 	}

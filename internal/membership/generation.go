@@ -68,7 +68,7 @@ func (p paced) urgent(last, next *Roster) bool {
 	for i := range next.Members {
 		m := &next.Members[i]
 		told := p.proposed == p.counted && slices.Contains(p.departing, m.UID)
-		if m.Departing && !told && last.member(m.Name, m.UID) != nil {
+		if m.Departing && !told && last.member(m.UID) != nil {
 			return true
 		}
 	}

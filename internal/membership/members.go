@@ -20,7 +20,7 @@ func classicMembers(g *group) []Member {
 			UID:     pod.UID,
 			Witness: pod.Witness,
 		}
-		if earlier := g.roster.member(pod.Name, pod.UID); earlier != nil && earlier.Voter {
+		if earlier := g.roster.member(pod.UID); earlier != nil && earlier.Voter {
 			m.StateID, m.Voter = earlier.StateID, true
 		} else if r := g.report(pod.UID); r != nil {
 			m.StateID, m.Voter = r.StateID, true
@@ -71,13 +71,13 @@ func hasName(members []Member, name string) bool {
 	return false
 }
 
-// member returns the member of that name and UID; nil if there is none.
-func (r *Roster) member(name, uid string) *Member {
+// member returns the member of that UID, which no other pod has; nil if there is none.
+func (r *Roster) member(uid string) *Member {
 	if r == nil {
 		return nil
 	}
 	for i := range r.Members {
-		if r.Members[i].Name == name && r.Members[i].UID == uid {
+		if r.Members[i].UID == uid {
 			return &r.Members[i]
 		}
 	}

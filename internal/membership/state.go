@@ -39,7 +39,7 @@ func (s State) Roster() *Roster { return s.roster }
 
 // Persisted returns the state after a roster was persisted.
 func (s State) Persisted(r *Roster) State {
-	s.roster, s.restored = r, false
+	s.roster = r
 	return s
 }
 
@@ -67,7 +67,6 @@ func (s State) advance(g *group) State {
 		next = State{
 			roster:     s.roster,
 			restored:   s.restored,
-			above:      s.above,
 			least:      s.least,
 			paced:      s.paced,
 			without:    s.without,

@@ -34,6 +34,6 @@ func witnesses(f *Facts, recorded *Roster) *Facts {
 
 // witness reports whether the roster records that a pod is a witness.
 func (r *Roster) witness(pod *Pod) bool {
-	m := r.member(pod.Name, pod.UID)
+	m := r.member(pod.UID)
 	return m != nil && m.Witness
 }
