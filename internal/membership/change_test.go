@@ -37,6 +37,8 @@ func read(short string) []voter {
 		case "silent": // it does not report
 		case "silent-long": // and nobody expects it back
 			v.lost = noon.Add(-second)
+		case "silent-ended": // and has ended a moment ago
+			v.lost, v.end.at = noon.Add(-second), noon.Add(-second/2)
 		}
 		all = append(all, v)
 	}
@@ -144,10 +146,11 @@ func TestChange(t *testing.T) {
 // Some of the voters that are lost may only be cut off from the manager.
 func TestSilentVotersAreNamed(t *testing.T) {
 	for voters, want := range map[string]string{
-		"a b:gone c:gone":               "",
-		"a b:silent-long c:gone":        "b",
-		"a b:silent-long c:silent-long": "b c",
-		"a b c:silent-long":             "",
+		"a b:gone c:gone":                       "",
+		"a b:silent-long c:gone":                "b",
+		"a b:silent-long c:gone d:silent-ended": "b",
+		"a b:silent-long c:silent-long":         "b c",
+		"a b c:silent-long":                     "",
 	} {
 		s := situation{now: noon, wait: second, voters: read(voters)}
 		if got := strings.Join(s.next().silent, " "); got != want {

@@ -79,6 +79,34 @@ func TestFoundingAnewWaitsForALeaseThoughAllAreQuick(t *testing.T) {
 	}
 }
 
+// So it is while no roster can be persisted: an agent that used one of another group object is gone
+// by now, and what it promised may still run. Nor does the wait for pods begin anew each time.
+func TestFoundingWithoutARoster(t *testing.T) {
+	s := newScene(2).joins(0)
+	step := func() (d Decision) {
+		s.state, d = Step(s.state, &s.Facts)
+		return d
+	}
+	step()
+	s.later(FoundWithin)
+	if d := step(); votersOn(d.Roster) != "p-0" {
+		t.Errorf("one of two has joined for long: voters %q", votersOn(d.Roster))
+	}
+	s = newScene(2).joins(0, 1)
+	s.edit(1, func(r *Report) { r.Generation, r.OtherGroup = 7, true })
+	step()
+	s.edit(1, func(r *Report) { r.Generation, r.OtherGroup = 0, false })
+	for range 2 {
+		if d := step(); votersOn(d.Roster) != "" {
+			t.Fatalf("it has just left that group: voters %q", votersOn(d.Roster))
+		}
+	}
+	s.later(Outlast(second))
+	if d := step(); votersOn(d.Roster) != "p-0 p-1" {
+		t.Errorf("a lease later: voters %q", votersOn(d.Roster))
+	}
+}
+
 // Nobody leaves the old roster, because the agents that use it are gone for good: the founding
 // waits no longer than it must.
 func TestFoundingAnewDoesNotWaitForEver(t *testing.T) {

@@ -23,6 +23,17 @@ func TestTheKubeletsWordStays(t *testing.T) {
 	}
 }
 
+// It counts from when this manager learnt of it, also if it was busy with other groups since.
+func TestTheEndOfAPodCountsFromWhenItWasLearntOf(t *testing.T) {
+	s := voting(3)
+	s.loses(2, 0)
+	s.ends("uid-2")
+	s.later(Outlast(second))
+	if s.pass(); s.voters() != "p-0 p-1" {
+		t.Errorf("voters %q", s.voters())
+	}
+}
+
 func TestKnownToHaveEnded(t *testing.T) {
 	// its deletion begins by the API server's clock, whatever the manager's shows
 	deleting := func(s *scene, since time.Duration) { s.deletes(2, s.Now.Add(-since), 30*time.Second) }
@@ -52,6 +63,19 @@ func TestKnownToHaveEnded(t *testing.T) {
 		{"its pod is gone", func(s *scene) { s.loses(2, 0); s.drop(2) }, false},
 		{"it said that it leaves", leave, false},
 		{"it said that it leaves while its pod was being deleted", func(s *scene) {
+			deleting(s, time.Second)
+			told(s)
+			leave(s)
+		}, true},
+		{"the same, while another process is asked to step down", func(s *scene) {
+			s.coordinates(0, 7)
+			s.StepDown = StepDownRequest{
+				ID:         "a",
+				Generation: s.Roster.Generation,
+				Process:    s.identity(0),
+				Epoch:      7,
+			}
+			told(s)
 			deleting(s, time.Second)
 			told(s)
 			leave(s)

@@ -53,6 +53,16 @@ func TestGeneration(t *testing.T) {
 	}
 }
 
+// A group that is made again under its name begins above the generations of the deleted one: a
+// resource may have seen its epochs.
+func TestTheGenerationAfterADeletedGroup(t *testing.T) {
+	s := newScene(3)
+	s.After = int64(s.Now.Sub(GenerationsBegin)/time.Second) + 7200
+	if s.pass(); s.Roster.Generation != s.After+1 {
+		t.Errorf("generation %d after %d", s.Roster.Generation, s.After)
+	}
+}
+
 // A roster gets a new generation when anything that agents must know has changed, and only then:
 // also across a restart of the manager, for which the persisted record is all there is.
 func TestGenerationGrowsWithEveryChange(t *testing.T) {
@@ -68,6 +78,7 @@ func TestGenerationGrowsWithEveryChange(t *testing.T) {
 		{"another coordinator", func(s *scene) { s.edit(0, func(r *Report) { r.Coordinator = "p-1" }) }, false},
 		{"a pod's address", func(s *scene) { s.Pods[0].Address = "10.0.0.99" }, true},
 		{"a new pod of an old name", func(s *scene) { s.Pods[0].UID = "new" }, true},
+		{"the same, and it has joined", func(s *scene) { s.Pods[0].UID = "new"; s.joins(0) }, true},
 		{"a pod less", func(s *scene) { s.drop(2) }, true},
 		{"a pod is on its way out", func(s *scene) { s.deletes(0, s.Now, second) }, true},
 		{"a pod ends", func(s *scene) { s.Pods[0].Finished = true }, true},
@@ -117,9 +128,14 @@ func TestClassicMembers(t *testing.T) {
 	}
 }
 
-func TestAGroupWithoutPodsHasNoRoster(t *testing.T) {
+func TestForHowManyPodsThereIsARoster(t *testing.T) {
 	if d := newScene(0).pass(); d.Roster != nil || d.Persist || d.TooMany != 0 {
 		t.Errorf("got %+v", d)
+	}
+	crowd := newScene(MaxMembers + 1)
+	crowd.Pods[0].Finished = true
+	if d := crowd.pass(); d.TooMany != 0 || d.Roster == nil {
+		t.Errorf("a pod too many has finished: %+v", d)
 	}
 	emptied := newScene(3)
 	emptied.Guarded = false

@@ -64,6 +64,25 @@ func TestFirstRulesLevel(t *testing.T) {
 	}
 }
 
+// MC11: where nobody votes or could, the level is what the roster says: an upgraded manager has
+// nothing new to tell.
+func TestRulesLevelOfNobody(t *testing.T) {
+	s := voting(3)
+	for i := range 3 {
+		s.loses(i, 0)
+		s.ends(s.Pods[i].UID)
+	}
+	s.pass()
+	s.later(Outlast(second))
+	if s.pass(); s.voters() != "" {
+		t.Fatalf("voters %q", s.voters())
+	}
+	s.Rules = 2
+	if d := s.pass(); d.Persist || s.Roster.Rules != 1 {
+		t.Errorf("level %d: %+v", s.Roster.Rules, d)
+	}
+}
+
 // MC11: the level changes by one, when the manager and every voter support the next one.
 func TestNextRulesLevel(t *testing.T) {
 	for _, test := range []struct {

@@ -38,10 +38,20 @@ func TestStatusSetBack(t *testing.T) {
 		s.later(time.Hour)
 	}
 	s.Held = newest
-	s.edit(2, func(r *Report) { r.StateID = "another" })
-	if d := s.pass(); d.SetBack != newest.Generation {
-		t.Fatalf("two of its five voters report, and it is adopted: %+v", d)
+	third := *s.report("uid-2")
+	for name, edit := range map[string]func(*Report){
+		"has another state directory": func(r *Report) { r.StateID = "another" },
+		"is in another group object":  func(r *Report) { r.OtherGroup = true },
+		"has no roster yet":           func(r *Report) { r.Generation = 0 },
+		"is not connected":            func(r *Report) { r.Connected = false },
+	} {
+		s.edit(2, edit)
+		if d := s.pass(); d.SetBack != newest.Generation {
+			t.Fatalf("of its five voters two report, and the pod of a third %s: %+v", name, d)
+		}
+		s.set(third)
 	}
+	s.edit(2, func(r *Report) { r.StateID = "another" })
 	s.edit(3, func(r *Report) { r.Connected = true })
 	d := s.pass()
 	if !d.Persist || d.SetBack != 0 || d.Why != RosterLost ||
@@ -124,6 +134,17 @@ func TestOperatorAdopts(t *testing.T) {
 		if d := s.pass(); d.SetBack == 0 && s.report("uid-2").Generation > s.Roster.Generation {
 			t.Errorf("%s: it counts again: %+v", name, d)
 		}
+	}
+}
+
+// Agents may show a roster that is even older than the status: that is no choice.
+func TestAnOlderRosterIsNotAdopted(t *testing.T) {
+	s := voting(3)
+	newest, older := setBack(s, 0), *s.Roster
+	older.Generation--
+	s.Held, s.Adopt = &older, AdoptRequest{Generation: older.Generation, Newest: newest.Generation}
+	if d := s.pass(); d.SetBack != newest.Generation || d.Persist {
+		t.Errorf("%+v", d)
 	}
 }
 

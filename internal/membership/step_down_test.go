@@ -237,6 +237,25 @@ func TestStepDownThatNobodyTakesUp(t *testing.T) {
 	s.wants(t, NobodyTookOver, "[1 2 3]")
 }
 
+// Nor does the time begin anew when the voters change meanwhile.
+func TestStepDownWhileVotersChange(t *testing.T) {
+	s := asked()
+	s.StepDown.For = time.Hour
+	s.pass()
+	s.acknowledge()
+	s.later(tookOverWithin - 1)
+	s.loses(0, 0)
+	s.ends("uid-0")
+	s.pass()
+	s.later(Outlast(second))
+	if s.pass(); s.voters() != "p-1 p-2" {
+		t.Fatalf("voters %q", s.voters())
+	}
+	s.later(1)
+	s.pass()
+	s.wants(t, NobodyTookOver, "[1 2 3]")
+}
+
 // Time without another coordinator does not count from one request to the next.
 func TestStepDownAfterAnother(t *testing.T) {
 	s := asked()

@@ -341,6 +341,14 @@ func TestSpentBallotsMakeAGeneration(t *testing.T) {
 			s.set(Report{UID: "uid-9", StateID: "m", Connected: true, BallotsSpent: true,
 				Generation: s.Roster.Generation})
 		}, false},
+		{"a pod that waits for the place of an earlier one", func(s *scene) {
+			s.loses(1, 0).loses(2, 0)
+			s.Pods[2].UID = "new"
+			s.pass()
+			s.set(Report{UID: "new", StateID: "m", Connected: true, BallotsSpent: true})
+			s.acknowledge()
+			s.later(time.Minute)
+		}, false},
 		{"one that never coordinates", func(s *scene) {
 			s.Pods[2].Priority = 0
 			s.pass()
@@ -352,6 +360,14 @@ func TestSpentBallotsMakeAGeneration(t *testing.T) {
 			r := *s.Roster
 			r.Generation = int64(s.Now.Sub(GenerationsBegin) / time.Second)
 			s.Roster = &r
+			s.acknowledge()
+			spent(s, 2)
+		}, false},
+		{"the same, and the manager's clock is ahead", func(s *scene) {
+			r := *s.Roster
+			r.Generation = int64(s.Now.Sub(GenerationsBegin) / time.Second)
+			s.Roster, s.Date = &r, s.Now
+			s.later(time.Hour)
 			s.acknowledge()
 			spent(s, 2)
 		}, false},
@@ -423,25 +439,50 @@ func TestEndsToComeAreAwaited(t *testing.T) {
 
 // The same state and facts give the same result, and neither is changed.
 func TestStepIsPure(t *testing.T) {
-	s := voting(5)
-	s.ends("uid-4")
-	s.Pods = append(s.Pods, podNumber(5))
-	s.joins(5)
-	describe := func() string { return fmt.Sprintf("%+v %+v", s.Facts, *s.Roster) }
-	decided := func() string {
-		state, d := Step(s.state, &s.Facts)
-		r := *d.Roster
-		d.Roster, state.roster = nil, nil
-		return fmt.Sprintf("%+v\n%+v\n%+v", d, r, state)
-	}
-	before, first := describe(), decided()
-	for range 10 {
-		if again := decided(); again != first {
-			t.Fatalf("decided\n%s\nand\n%s", first, again)
+	describe := func(r Roster) string {
+		var w StepDown
+		if r.StepDown != nil {
+			w, r.StepDown = *r.StepDown, nil
 		}
+		return fmt.Sprintf("%+v %+v", r, w)
 	}
-	if after := describe(); after != before {
-		t.Errorf("the facts were\n%s, and are\n%s", before, after)
+	decided := func(s *scene) string {
+		state, d := Step(s.state, &s.Facts)
+		r := describe(*d.Roster)
+		d.Roster, state.roster = nil, nil
+		return fmt.Sprintf("%+v\n%s\n%+v", d, r, state)
+	}
+	for name, what := range map[string]func(*scene){
+		"voters come and go": func(s *scene) {
+			s.ends("uid-2")
+			s.Pods = append(s.Pods, podNumber(3))
+			s.joins(3)
+		},
+		"the roster is as the status has it": func(s *scene) {
+			for _, pod := range s.Pods {
+				s.persisted(pod.Name, func(m *Member) { m.Address, m.Priority = "", 0 })
+			}
+		},
+		"a witness is known from the roster": func(s *scene) {
+			s.persisted("p-1", func(m *Member) { m.Witness = true })
+		},
+		"a request ends": func(s *scene) {
+			s.pass()
+			s.coordinates(1, 8)
+		},
+	} {
+		s := asked()
+		what(s)
+		facts := func() string { return fmt.Sprintf("%+v %s", s.Facts, describe(*s.Roster)) }
+		before, first := facts(), decided(s)
+		for range 10 {
+			if again := decided(s); again != first {
+				t.Fatalf("%s: decided\n%s\nand\n%s", name, first, again)
+			}
+		}
+		if after := facts(); after != before {
+			t.Errorf("%s: the facts were\n%s, and are\n%s", name, before, after)
+		}
 	}
 }
 
@@ -451,6 +492,39 @@ func BenchmarkStep(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		s.state, _ = Step(s.state, &s.Facts)
+	}
+}
+
+// What is known of a voter is about a pod with one state directory. Another manager has removed it and
+// added it again with another one, since this manager looked last: nothing proves that one's end, and
+// a majority has to acknowledge anew.
+func TestAVoterThatAnotherManagerReplaced(t *testing.T) {
+	s := voting(3)
+	s.loses(2, 0)
+	s.ends("uid-2")
+	if s.pass(); !s.endOf("uid-2").final {
+		t.Fatal("the kubelet's word is no proof")
+	}
+	s.Ended = nil
+	s.edit(2, func(r *Report) { r.StateID, r.Connected = "new", true })
+	s.persisted("p-2", func(m *Member) { m.StateID = "new" })
+	s.Roster.Generation += 2
+	s.acknowledge()
+	if s.pass(); s.state.voters[2].end != (proof{}) || !s.state.acknowledged.Equal(s.Now) {
+		t.Errorf("known of its end: %+v; acknowledged since %v", s.state.voters[2].end,
+			s.state.acknowledged)
+	}
+}
+
+// A roster that this manager has not made acknowledges nothing: who speaks of the far future lies.
+func TestTheFarFutureAcknowledgesNothing(t *testing.T) {
+	s := newScene(3).joins(0, 1, 2)
+	s.pass()
+	for i := range 2 {
+		s.edit(i, func(r *Report) { r.Generation = 1 << 40 })
+	}
+	if d := s.pass(); d.SetBack != 0 || s.voters() == "" || !s.state.acknowledged.IsZero() {
+		t.Errorf("voters %q, acknowledged since %v: %+v", s.voters(), s.state.acknowledged, d)
 	}
 }
 
