@@ -9,13 +9,13 @@ func (n *Node) exit() {
 		return
 	}
 	n.stirred, n.called = true, n.election.Called()
-	n.waiting, n.early = waiting{}, waiting{}
+	n.early = waiting{}
 	n.election, n.detector = nil, nil // what ends in the lease protocol nominates nobody any more
 	n.authorise(lease.Event{Type: lease.RosterChanged})
 	n.note(Note{Type: Exits})
 	n.roster = nil
 	n.inbox.election, n.nominated, n.alarms = n.inbox.election[:0], "", alarms{}
-	n.peers, n.passing = peers{}, passing{}
+	n.peers = peers{}
 	n.episode.cancel()
-	n.links, n.ready.Roster, n.ready.Exited, n.rests = nil, nil, true, false
+	n.links, n.ready.Roster, n.ready.Exited = nil, nil, true
 }
