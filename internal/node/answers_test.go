@@ -71,6 +71,26 @@ func TestACoordinatorThatStillElects(t *testing.T) {
 	}
 }
 
+// An answer to a question of before the announcement says nothing of whom P3 follows now.
+func TestAnAnswerFromBeforeTheAnnouncement(t *testing.T) {
+	p := start(t, "P1", newRoster(false))
+	p.step(node.Event{Type: node.LinkUp, From: "P2"})
+	p.step(node.Event{Type: node.LinkUp, From: "P3"})
+	p.receive("P3", electionMessage(election.Coordinator, "P3"))
+	p.pass(ms)
+	again := electionMessage(election.Coordinator, "P3")
+	again.Election.Election.Sequence++
+	p.step(node.Event{Type: node.AppSuspects, From: "P3"}) // it calls an election, which P3 wins
+	p.receive("P3", again)
+	if p.named() != "P3" || !p.follow("P3", "P2") {
+		t.Fatalf("it names %q, and did: %s", p.named(), p.did())
+	}
+	p.live(100 * ms)
+	if p.node.Election().State().Electing || p.named() != "P3" {
+		t.Errorf("it names %q, electing %t", p.named(), p.node.Election().State().Electing)
+	}
+}
+
 // doubted has P1 follow P3, whose COORDINATOR has just come; a VIEW of P2 says that P2 follows itself.
 func doubted(t *testing.T, r *node.Roster) *process {
 	t.Helper()

@@ -166,7 +166,11 @@ func TestALateFailure(t *testing.T) {
 	p.writes = nil
 	p.carryOut(p.node.Advance(p.clocks(), first.Number, errDisk))
 	p.until("it tries again", func() bool { return len(p.writes) > 0 })
+	p.notes = nil
 	p.carryOut(p.node.Advance(p.clocks(), second.Number, errDisk))
+	if len(p.notes) > 0 || len(p.writes) != 1 {
+		t.Errorf("it notes %+v, and writes %+v", p.notes, p.writes)
+	}
 	p.write()
 	p.did()
 	p.slow = false
@@ -203,6 +207,23 @@ func TestARewriteThatFailedHoldsUpNoPromise(t *testing.T) {
 	p.request("P3", lease.Vote, 1)
 	if did := p.did(); !strings.Contains(did, "VOTE 1.1 granted true") || p.disk.Number == number {
 		t.Errorf("at write %d, after %d, it did: %s", p.disk.Number, number, did)
+	}
+}
+
+// Nor does that hold up a write that waits for a place.
+func TestARewriteThatFailedHoldsUpNoOtherWrite(t *testing.T) {
+	p := start(t, "P1", newRoster(true))
+	done := p.disk.Number
+	p.slow = true
+	for ballot := range int64(65) {
+		p.request("P3", lease.Vote, ballot+1)
+	}
+	p.step(node.Event{Type: node.RosterReceived, Roster: edited(newRoster(true), func(*node.Roster) {})})
+	under := len(p.writes)
+	p.carryOut(p.node.Advance(p.clocks(), done, errDisk))
+	p.write()
+	if len(p.writes) != under {
+		t.Errorf("a place is free, and %d writes are under way", len(p.writes))
 	}
 }
 

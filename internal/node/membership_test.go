@@ -227,6 +227,22 @@ func TestAnUnmanagedLeaseholderLeaves(t *testing.T) {
 	}
 }
 
+// However long the lease is, a leaseholder hands over for no longer than it leaves at all.
+func TestALeaseholderOfALongLeaseLeaves(t *testing.T) {
+	p := start(t, "P3", edited(newRoster(true), func(r *node.Roster) { r.Lease = time.Minute }))
+	p.grant("P1")
+	p.grant("P1")
+	if _, ok := p.ledger.Use(p.now); !ok {
+		t.Fatalf("it does not hold the lease: %s", p.did())
+	}
+	begun := p.now
+	p.step(node.Event{Type: node.Leave})
+	p.until("it has left", func() bool { return p.left })
+	if took := p.now - begun; took != 5*time.Second {
+		t.Errorf("it has left after %v", took)
+	}
+}
+
 // A process that is asked to leave twice leaves as soon as one that is asked once.
 func TestLeaveTwice(t *testing.T) {
 	p := start(t, "P1", newRoster(true))

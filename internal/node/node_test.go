@@ -71,6 +71,10 @@ func TestUnhealthyApp(t *testing.T) {
 	if p.ledger.Valid(p.now) || !p.node.View().Withdrawn {
 		t.Error("it may act, or is a candidate")
 	}
+	p.receive("P1", node.Message{Type: node.Question, Sequence: 1})
+	if did := p.did(); strings.Contains(did, "answer P3") {
+		t.Errorf("asked whom it follows, it did: %s", did)
+	}
 	p.pass(told - p.now - 1)
 	if did := p.did(); strings.Contains(did, "RELEASE") {
 		t.Errorf("too early it did: %s", did)
@@ -200,11 +204,15 @@ func TestTheTable(t *testing.T) {
 	shows("nominated", "P1 NORMAL, P2 NORMAL, P3 NORMAL")
 	p.hold()
 	shows("with the lease", "P1 NORMAL, P2 NORMAL, P3 COORDINATOR")
+	before := p.node.View().Table
 	p.step(node.Event{Type: node.LinkUp, From: "P2"})
 	p.step(node.Event{Type: node.LinkDown, From: "P2"})
 	shows("without a link to P2", "P1 NORMAL, P2 CRASHED, P3 COORDINATOR")
 	p.step(node.Event{Type: node.Unhealthy})
 	shows("without the lease", "P1 NORMAL, P2 CRASHED, P3 NORMAL")
+	if before[1].Status != election.Normal || before[2].Status != election.Coordinates {
+		t.Errorf("the table that it has shown has changed: %+v", before)
+	}
 }
 
 // F6, G10: a process that can ask no majority about its leaseholder names nobody, nor does its table,
@@ -221,6 +229,9 @@ func TestTheTableNamesNobodyInDoubt(t *testing.T) {
 		t.Fatalf("P3 renews, and it shows %+v", p.node.View())
 	}
 	p.until("it names nobody", func() bool { return p.node.View().Coordinator == "" })
+	if e := p.node.View().Epoch; e != 0 {
+		t.Errorf("it names nobody, and epoch %s", e)
+	}
 	if shows("P3") {
 		t.Errorf("it names nobody, and its table shows %v", p.node.View().Table)
 	}
@@ -324,6 +335,10 @@ func TestAppSuspects(t *testing.T) {
 		did := p.did()
 		if !strings.HasPrefix(did, c.did) || c.did == "" && did != "" {
 			t.Errorf("%+v: it did: %s", c, did)
+		}
+		noted := slices.ContainsFunc(p.notes, func(n node.Note) bool { return n.Type == node.AppSuspected })
+		if noted != (c.did != "") {
+			t.Errorf("%+v: it notes %+v", c, p.notes)
 		}
 		if c.guarded && p.named() != "P3" {
 			t.Errorf("%+v: it names %q already", c, p.named())

@@ -96,6 +96,22 @@ func TestPassedOnRosterIsUsed(t *testing.T) {
 	}
 }
 
+// A roster that the manager has brought meanwhile is not awaited any more, and the next one is
+// asked for at once.
+func TestTheManagersRosterEndsTheRequest(t *testing.T) {
+	r := newRoster(true)
+	p := start(t, "P2", r)
+	p.asks(2)
+	p.step(node.Event{Type: node.RosterReceived, Roster: newer(r)})
+	if p.node.Awaits("P3") {
+		t.Error("it still awaits the roster that it has")
+	}
+	p.asks(3)
+	if n := p.count(node.RosterRequest); n != 2 {
+		t.Errorf("%d requests, want 2", n)
+	}
+}
+
 // What nobody asked for, another group's, one without this process and an older one change nothing.
 func TestPassedOnRosterIsPassedOver(t *testing.T) {
 	r := newRoster(true)

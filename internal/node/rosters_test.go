@@ -34,6 +34,46 @@ func TestRostersThatAreLate(t *testing.T) {
 	}
 }
 
+// The next roster may have another timing: before an answer was measured, T is its timeout.
+func TestAnotherTiming(t *testing.T) {
+	p := start(t, "P1", newRoster(true))
+	p.step(node.Event{Type: node.RosterReceived, Roster: edited(newRoster(true), func(r *node.Roster) {
+		r.Timeout = 300 * ms
+	})})
+	if p.node.T() != 300*ms {
+		t.Errorf("T is %v", p.node.T())
+	}
+}
+
+// The policy of preemption reaches the lease protocol: P2 holds the lease, and P3 is back.
+func TestPreemption(t *testing.T) {
+	for _, c := range []struct {
+		policy lease.Policy
+		stable time.Duration
+		offers bool
+	}{
+		{lease.Always, 0, true},
+		{lease.Delayed, 500 * ms, true},
+		{lease.Delayed, time.Hour, false},
+		{lease.Never, 0, false},
+	} {
+		r := edited(newRoster(true), func(r *node.Roster) { r.Preemption, r.Stable = c.policy, c.stable })
+		p := start(t, "P2", r)
+		p.step(node.Event{Type: node.LinkDown, From: "P3"})
+		p.grant("P1")
+		p.grant("P1")
+		p.step(node.Event{Type: node.LinkUp, From: "P3"})
+		for range 100 {
+			p.pass(20 * ms)
+			p.grant("P1")
+			p.grant("P3")
+		}
+		if offers := strings.Contains(p.did(), "TRANSFER"); offers != c.offers {
+			t.Errorf("%s, stable for %v: it offers its lease: %t", c.policy, c.stable, offers)
+		}
+	}
+}
+
 // A roster without this very pod ends its part, and so does the end of its certificate. What the
 // app was told is remembered: the next lease of this incarnation is not released before that has
 // passed.
@@ -55,6 +95,9 @@ func TestWaysOut(t *testing.T) {
 			t.Errorf("%s: it shows %+v", name, v)
 		}
 		p.step(node.Event{Type: node.RosterReceived, Roster: edited(newRoster(true), func(r *node.Roster) { r.Generation = 9 })})
+		if did := p.did(); !strings.Contains(did, "PREVOTE") {
+			t.Errorf("%s, and back: it asks for no votes: %s", name, did)
+		}
 		p.pass(told - p.now - 1)
 		if did := p.did(); strings.Contains(did, "RELEASE") {
 			t.Errorf("%s, and back: it releases while its app relies on what it was told: %s", name, did)

@@ -96,6 +96,27 @@ func TestRefusedRosterIsAsIfUnheard(t *testing.T) {
 	}
 }
 
+// MC11: what it has refused of one group object says nothing of another one.
+func TestRefusedRosterOfAnotherGroup(t *testing.T) {
+	r := newRoster(true)
+	of := func(group string, generation int64, level int32) *node.Roster {
+		return edited(ofLevel(r, level), func(r *node.Roster) { r.Group, r.Generation = group, generation })
+	}
+	for name, rosters := range map[string][]*node.Roster{
+		"it refused one of another group":       {r, of("h", 9, 2)},
+		"it refused one, and was in that group": {r, of("g", 9, 2), of("h", 1, 1)},
+	} {
+		p := build(t, "P2", 1, voted, nil)
+		for _, r := range rosters {
+			p.step(node.Event{Type: node.RosterReceived, Roster: r})
+		}
+		p.asks(5)
+		if n := p.count(node.RosterRequest); n != 1 {
+			t.Errorf("%s: %d requests for a newer one of its group", name, n)
+		}
+	}
+}
+
 // MC11: an agent that was rolled back under a roster of a newer level starts with it in its state
 // directory. It answers nothing, and forgets nothing: when it is upgraded again, it votes as
 // before.

@@ -31,6 +31,14 @@ func TestTalkOfElectionsWaits(t *testing.T) {
 				Roster: edited(newRoster(true), func(*node.Roster) {}),
 			})
 		}, false},
+		{"its sender has started again", func(p *process) {
+			p.step(node.Event{
+				Type:        node.Received,
+				From:        "P1",
+				Incarnation: 2,
+				Message:     electionMessage(election.View, "P3"),
+			})
+		}, false},
 		{"another process is gone", func(p *process) {
 			p.step(node.Event{Type: node.LinkDown, From: "P9"})
 		}, true},
@@ -138,6 +146,12 @@ func TestTalkOfStrangersWaits(t *testing.T) {
 		{"another message of P1 has come since", func(p *process) { p.elects("P8", 2) }, true},
 		{"two others have", func(p *process) { p.elects("P8", 2); p.elects("P8", 3) }, false},
 		{"T is over", func(p *process) { p.now += p.node.T() + ms }, false},
+		{"another group object has come since", func(p *process) {
+			other := newRoster(false)
+			other.Algorithm, other.Group = "LeLann", "h"
+			p.step(node.Event{Type: node.RosterReceived, Roster: other})
+		}, false},
+		{"the algorithm is another one", func(p *process) {}, false},
 	} {
 		r := newRoster(false)
 		r.Algorithm = "LeLann"
@@ -150,6 +164,10 @@ func TestTalkOfStrangersWaits(t *testing.T) {
 		p.step(node.Event{
 			Type: node.RosterReceived,
 			Roster: edited(r, func(r *node.Roster) {
+				r.Group = p.node.View().Group
+				if c.name == "the algorithm is another one" {
+					r.Algorithm = "ChangRoberts"
+				}
 				r.Members = append(r.Members, lease.Member{
 					Name:     "P9",
 					UID:      "uid",
@@ -163,6 +181,25 @@ func TestTalkOfStrangersWaits(t *testing.T) {
 		if passed != c.passed {
 			t.Errorf("%s: it is passed on: %t", c.name, passed)
 		}
+	}
+}
+
+// G13: so does a message of an election that such a process has called.
+func TestElectionsOfStrangersWait(t *testing.T) {
+	r := newRoster(false)
+	r.Algorithm = "LeLann"
+	p := start(t, "P2", r)
+	m := electionMessage(election.ElectMe, "P9")
+	m.Algorithm, m.Election.Process, m.Election.Hops = "LeLann", "P3", 6
+	p.receive("P1", m)
+	next := edited(r, func(r *node.Roster) {
+		r.Members = append(r.Members, lease.Member{Name: "P9", UID: "uid", Priority: 9})
+	})
+	p.step(node.Event{Type: node.RosterReceived, Roster: next})
+	if !slices.ContainsFunc(p.sent, func(m node.Message) bool {
+		return m.Election.Election.Initiator == "P9"
+	}) {
+		t.Errorf("the next roster names P9, and it did: %s", p.did())
 	}
 }
 
