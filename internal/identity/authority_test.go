@@ -27,6 +27,9 @@ func TestAnAuthorityIsReadBack(t *testing.T) {
 	if !b.certificate.Equal(a.certificate) || !b.key.Equal(a.key) {
 		t.Error("the authority read back is another one")
 	}
+	if c := b.certificate; c.MaxPathLen != 0 || !c.MaxPathLenZero {
+		t.Error("it may certify other authorities")
+	}
 
 	other, err := NewAuthority(noon)
 	if err != nil {
@@ -40,7 +43,21 @@ func TestAnAuthorityIsReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	without := func(change func(*x509.Certificate)) []byte {
+		template := *a.certificate
+		template.AuthorityKeyId = nil
+		change(&template)
+		der, err := x509.CreateCertificate(rand.Reader, &template, &template, a.key.Public(), a.key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return encodeCertificate(der)
+	}
 	for what, tc := range map[string]struct{ cert, key []byte }{
+		"one that may not sign": {without(func(c *x509.Certificate) { c.KeyUsage = x509.KeyUsageDigitalSignature }), keyPEM},
+		"one of no authority, that may sign": {without(func(c *x509.Certificate) {
+			c.IsCA, c.MaxPathLenZero, c.MaxPathLen = false, false, -1
+		}), keyPEM},
 		"nothing":                       {nil, nil},
 		"no key":                        {certPEM, nil},
 		"another's key":                 {certPEM, otherKey},

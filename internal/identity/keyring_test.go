@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,26 @@ func TestAKeyringKnowsItsCertificate(t *testing.T) {
 	}
 }
 
+// Whoever verifies goes on with the trust that it began with, while another bundle is set.
+func TestTheTrustOfAHandshakeDoesNotChange(t *testing.T) {
+	k := newKeyring(t, newAuthority(t), scheduler2, noon)
+	before := *k.current.Load()
+	snapshot := k.current.Load()
+	bundle, _, err := newAuthority(t).PEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.SetTrust(bundle); err != nil {
+		t.Fatal(err)
+	}
+	if *snapshot != before || k.current.Load().roots.Equal(before.roots) {
+		t.Error("the trust that is in use has changed, or the new one is the same")
+	}
+	if blank := k.WithoutCertificate(); !blank.HasTrust() || blank.leaf() != nil {
+		t.Errorf("without a certificate it has trust: %t, and the certificate %v", blank.HasTrust(), blank.leaf())
+	}
+}
+
 func TestTheManagerHasACertificateButNoProcessName(t *testing.T) {
 	k := newManagerKeyring(t, newAuthority(t))
 	if n, ok := k.Name(); ok {
@@ -46,6 +67,15 @@ func TestRefusedCredentialsLeaveTheOldOnes(t *testing.T) {
 		t.Fatal(err)
 	}
 	certPEM, keyPEM := newCertificate(t, a, scheduler2, noon)
+	key := newKey(t)
+	site, err := a.issue(&key.PublicKey, &url.URL{Scheme: "https", Host: "example.org"}, noon, noon.Add(Lifetime))
+	if err != nil {
+		t.Fatal(err)
+	}
+	siteKey, err := EncodeKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, otherKeyPEM := newCertificate(t, a, scheduler2, noon)
 	k := newKeyring(t, a, scheduler2, noon)
 
@@ -64,6 +94,10 @@ func TestRefusedCredentialsLeaveTheOldOnes(t *testing.T) {
 		"a certificate without a name": {
 			func() error { return k.SetCertificate(caPEM, caKeyPEM) },
 			"one URI",
+		},
+		"a certificate of a site": {
+			func() error { return k.SetCertificate(site, siteKey) },
+			"does not name a process",
 		},
 		"an empty bundle": {
 			func() error { return k.SetTrust(nil) },

@@ -120,7 +120,17 @@ func TestWhatAServersCertificateSays(t *testing.T) {
 	if !slices.Equal(leaf.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}) {
 		t.Errorf("it is for %v", leaf.ExtKeyUsage)
 	}
-	if !a.Issued(leaf) || other.Issued(leaf) {
+	namesake := &Authority{key: newKey(t)}
+	template := *a.certificate
+	template.AuthorityKeyId, template.SubjectKeyId, template.PublicKey = nil, nil, namesake.key.Public()
+	der, err := x509.CreateCertificate(rand.Reader, &template, &template, namesake.key.Public(), namesake.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if namesake.certificate, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	if !a.Issued(leaf) || other.Issued(leaf) || namesake.Issued(leaf) {
 		t.Error("another authority has issued it")
 	}
 	if want := noon.Add(Lifetime / 2); RenewAt(leaf).Sub(want).Abs() > skew {

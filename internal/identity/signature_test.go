@@ -33,16 +33,17 @@ func TestOnlyTheManagersSignatureOfTheseBytesForThisPurposeCounts(t *testing.T) 
 		s       Signature
 		want    string // in the error; empty: none
 	}{
-		"as it was signed":             {noon, "roster", roster, signed, ""},
-		"at the certificate's end":     {noon.Add(Lifetime), "roster", roster, signed, ""},
-		"after the certificate's end":  {noon.Add(Lifetime + time.Second), "roster", roster, signed, "expired"},
-		"other bytes":                  {noon, "roster", []byte("another"), signed, "not that of this roster"},
-		"another purpose":              {noon, "trust", roster, signed, "not that of this trust"},
-		"one bit flipped":              {noon, "roster", roster, broken, "not that of this roster"},
-		"by a manager of nobody's":     {noon, "roster", roster, impostor, "unknown authority"},
-		"with another certificate":     {noon, "roster", roster, stolen, "unknown authority"},
-		"with a process's certificate": {noon, "roster", roster, process, "only the manager signs"},
-		"without a certificate":        {noon, "roster", roster, Signature{Value: signed.Value}, "signer's certificate"},
+		"as it was signed":              {noon, "roster", roster, signed, ""},
+		"at the certificate's end":      {noon.Add(Lifetime), "roster", roster, signed, ""},
+		"after the certificate's end":   {noon.Add(Lifetime + time.Second), "roster", roster, signed, "expired"},
+		"other bytes":                   {noon, "roster", []byte("another"), signed, "not that of this roster"},
+		"a purpose that ends elsewhere": {noon, "roste", []byte("ra roster"), signed, "not that of this roste"},
+		"another purpose":               {noon, "trust", roster, signed, "not that of this trust"},
+		"one bit flipped":               {noon, "roster", roster, broken, "not that of this roster"},
+		"by a manager of nobody's":      {noon, "roster", roster, impostor, "unknown authority"},
+		"with another certificate":      {noon, "roster", roster, stolen, "unknown authority"},
+		"with a process's certificate":  {noon, "roster", roster, process, "only the manager signs"},
+		"without a certificate":         {noon, "roster", roster, Signature{Value: signed.Value}, "signer's certificate"},
 	} {
 		k := newKeyring(t, a, scheduler2, noon)
 		k.now = clock(tc.now)

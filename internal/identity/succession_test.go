@@ -109,7 +109,7 @@ func TestWhatIsDueWhen(t *testing.T) {
 		{
 			"the next one waits until it is spread",
 			prepared,
-			nearEnd.Add(SpreadFor - time.Minute),
+			nearEnd.Add(SpreadFor - time.Second),
 			true,
 			"",
 		},
@@ -262,14 +262,45 @@ func TestABrokenSuccessionSaysWhichPart(t *testing.T) {
 
 func TestThoseThatSignedAreBounded(t *testing.T) {
 	s := newSuccession(t)
+	var last, earlier Succession
 	for range 3 * maxPrevious {
-		s = s.KeepCurrentOf(newSuccession(t), noon)
+		last, earlier = newSuccession(t), s
+		s = s.KeepCurrentOf(last, noon)
 	}
-	if len(s.previous) != maxPrevious {
-		t.Errorf("%d are kept, want %d", len(s.previous), maxPrevious)
+	if len(s.previous) != maxPrevious || !slices.ContainsFunc(s.previous, last.current.certificate.Equal) {
+		t.Errorf("%d are kept, want the newest %d", len(s.previous), maxPrevious)
+	}
+	before := s.Bundle()
+	if earlier.KeepCurrentOf(newSuccession(t), noon); !bytes.Equal(s.Bundle(), before) {
+		t.Error("what another succession keeps has changed this one")
 	}
 	if again := s.KeepCurrentOf(s, noon.Add(time.Hour)); !again.retire.Equal(s.retire) {
 		t.Error("the one that signs was kept as one that did")
+	}
+	if twice := s.Keep(s.current.certificate, noon); len(twice.trusted()) != maxPrevious {
+		t.Errorf("%d are trusted, one of them twice", len(twice.trusted()))
+	}
+}
+
+// Each is trusted for as long after it has stopped signing, also if others have stopped before, and
+// the bundle has them in the order in which they were made.
+func TestAuthoritiesThatStopSigningOneAfterTheOther(t *testing.T) {
+	later, err := NewSuccession(noon.Add(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, latest := newSuccession(t), noon.Add(RetireAfter/2)
+	s := later.KeepCurrentOf(first, noon).KeepCurrentOf(newSuccession(t), latest)
+	if !first.KeepCurrentOf(later, noon).trusted()[1].Equal(later.current.certificate) {
+		t.Error("the one that was made first is not the first of the bundle")
+	}
+	for now, want := range map[time.Time]Step{
+		noon.Add(RetireAfter + time.Hour):   "",
+		latest.Add(RetireAfter + time.Hour): Retired,
+	} {
+		if _, step, err := s.Advance(now, true); step != want || err != nil {
+			t.Errorf("%v after the first one stopped: %q (%v), want %q", now.Sub(noon), step, err, want)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package identity
 import (
 	"bytes"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -269,7 +270,7 @@ func TestNothingBelowTLS13AndNoSessionIsResumed(t *testing.T) {
 		says(t, what+" asked for TLS 1.2", serverErr, "unsupported versions")
 
 		resuming := expect.Clone()
-		resuming.ClientSessionCache = tls.NewLRUClientSessionCache(4)
+		resuming.ClientSessionCache = noTickets{tls.NewLRUClientSessionCache(4), t}
 		resuming.ServerName = "podesta"
 		verified := 0
 		inner := resuming.VerifyConnection
@@ -287,6 +288,47 @@ func TestNothingBelowTLS13AndNoSessionIsResumed(t *testing.T) {
 		if verified != 2 {
 			t.Errorf("%s: %d of 2 connections were verified", what, verified)
 		}
+	}
+}
+
+// noTickets fails a test when a server issues a session ticket.
+type noTickets struct {
+	tls.ClientSessionCache
+	t *testing.T
+}
+
+func (c noTickets) Put(key string, s *tls.ClientSessionState) {
+	if s != nil {
+		c.t.Error("a session ticket was issued")
+	}
+	c.ClientSessionCache.Put(key, s)
+}
+
+// A server tells its clients of the authorities that are trusted now: a client without a
+// certificate of any of these has to join again.
+func TestAServerTellsWhomItTrusts(t *testing.T) {
+	a, b := newAuthority(t), newAuthority(t)
+	k := newManagerKeyring(t, a)
+	server := k.RosterServer()
+	told := func() *x509.CertPool {
+		t.Helper()
+		config, err := server.GetConfigForClient(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return config.ClientCAs
+	}
+	before := told()
+	bundle, _, err := b.PEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.SetTrust(bundle); err != nil {
+		t.Fatal(err)
+	}
+	if after := told(); !before.Equal(newTrustingKeyring(t, a).current.Load().roots) ||
+		!after.Equal(newTrustingKeyring(t, b).current.Load().roots) {
+		t.Error("it tells of other authorities than it trusts")
 	}
 }
 
