@@ -180,13 +180,34 @@ func TestSilenceStaggers(t *testing.T) {
 }
 
 func TestOpenedTakesTheEvidenceBack(t *testing.T) {
+	for name, there := range map[string]func(*detector.Detector, detector.Instant){
+		"the link is there again": func(d *detector.Detector, _ detector.Instant) { d.Opened("P5") },
+		"it is heard": func(d *detector.Detector, now detector.Instant) {
+			d.Heard("P5", heartbeat, now)
+		},
+	} {
+		d, c := watching()
+		c.run(time.Second, time.Millisecond)
+		c.rank = 3
+		d.Closed("P5", c.now)
+		there(d, c.now)
+		if c.run(time.Second, time.Millisecond) {
+			t.Errorf("suspected although %s", name)
+		}
+	}
+}
+
+// An answer to an earlier question than the newest says that the process lives, and not how long an
+// answer takes.
+func TestALateAnswerIsNotMeasured(t *testing.T) {
 	d, c := watching()
-	c.run(time.Second, time.Millisecond)
-	c.rank = 3
-	d.Closed("P5", c.now)
-	d.Opened("P5")
-	if c.run(time.Second, time.Millisecond) {
-		t.Error("suspected although the link is there again")
+	c.run(heartbeat, 0)
+	if len(c.asked) < 2 {
+		t.Fatalf("asked %v", c.asked)
+	}
+	d.Answered("P5", c.asked[0].Sequence, c.now)
+	if d.T() != timeout {
+		t.Errorf("T is %v, and nothing was measured", d.T())
 	}
 }
 
@@ -246,6 +267,20 @@ func TestSuspectedAgainAfterT(t *testing.T) {
 	c.now++
 	d.Closed("P5", c.now)
 	if !c.run(time.Second, time.Millisecond) || c.now-begun < d.T() {
+		t.Errorf("suspected again after %v, want %v", c.now-begun, d.T())
+	}
+}
+
+// So is one whose link is closed.
+func TestAClosedCoordinatorIsSuspectedAgain(t *testing.T) {
+	d, c := watching()
+	c.run(time.Second, time.Millisecond)
+	d.Closed("P5", c.now)
+	if !c.run(time.Second, time.Millisecond) {
+		t.Fatal("not suspected")
+	}
+	begun := c.now
+	if c.now++; !c.run(time.Second, time.Millisecond) || c.now-begun != d.T() {
 		t.Errorf("suspected again after %v, want %v", c.now-begun, d.T())
 	}
 }

@@ -1,6 +1,7 @@
 package statedir
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -129,6 +130,33 @@ func must[T any](t *testing.T, encode func(T) ([]byte, error)) func(T) []byte {
 			t.Fatal(err)
 		}
 		return data
+	}
+}
+
+// A record that no agent writes is damage, whatever its checksum says.
+func TestAStateThatNoAgentWrites(t *testing.T) {
+	for name, change := range map[string]func(*leaseV1){
+		"":                          func(*leaseV1) {},
+		"a negative generation":     func(v *leaseV1) { v.Generation = -1 },
+		"a negative epoch":          func(v *leaseV1) { v.HighestEpoch = -1 },
+		"a negative lease":          func(v *leaseV1) { v.LeaseNanoseconds = -1 },
+		"no list":                   func(v *leaseV1) { v.Earlier = nil },
+		"the group itself":          func(v *leaseV1) { v.Earlier[0].Group = v.Group },
+		"a group twice":             func(v *leaseV1) { v.Earlier[0].Group = v.Earlier[1].Group },
+		"a group before generation": func(v *leaseV1) { v.Earlier[0].Generation = -1 },
+		"a group's negative epoch":  func(v *leaseV1) { v.Earlier[0].HighestEpoch = -1 },
+		"too many groups":           func(v *leaseV1) { v.Earlier = make([]earlierV1, lease.MaxGroups+1) },
+	} {
+		v := leaseV1{Group: "g", Earlier: []earlierV1{{Group: "h"}, {Group: "i"}}}
+		change(&v)
+		body, err := record.EncodeJSON(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = decodeLease(leaseFormat.Encode(body))
+		if _, damaged := errors.AsType[*record.Damaged](err); damaged != (name != "") {
+			t.Errorf("with %s: %v", name, err)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,6 +113,43 @@ func TestAFailedSaveIsWrittenAgain(t *testing.T) {
 	}
 }
 
+// Nor does anybody know after a Load that failed: the next Save writes the roster again, or removes
+// it.
+func TestADamagedRosterIsReplaced(t *testing.T) {
+	for _, next := range []*roster.Roster{shop(1), nil} {
+		disk := durabletest.New()
+		d := on(t, disk)
+		if err := d.Save(promised(1), shop(1)); err != nil {
+			t.Fatal(err)
+		}
+		disk.Put("roster", []byte("damaged"))
+		if _, err := d.Load(); err == nil {
+			t.Fatal("a damaged roster was loaded")
+		}
+		if err := d.Save(promised(1), next); err != nil {
+			t.Fatal(err)
+		}
+		if s := loaded(t, on(t, disk.Restarted())); (s.Roster == nil) != (next == nil) {
+			t.Errorf("saved %+v, and the directory has %+v", next, s.Roster)
+		}
+	}
+}
+
+// A crash never leaves a certificate beside a bundle by which the manager that signed it cannot
+// prove itself: the certificate comes last.
+func TestTheCertificateIsWrittenLast(t *testing.T) {
+	disk := durabletest.New()
+	d := on(t, disk)
+	got := written(disk, func() {
+		if err := d.SaveCredentials([]byte("certificate"), []byte("key"), []byte("trust")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if want := []string{"ca.crt", "tls.key", "tls.crt"}; !slices.Equal(got, want) {
+		t.Errorf("it wrote %q, want %q", got, want)
+	}
+}
+
 // What Load would refuse is not saved, and what was saved stays.
 func TestSaveRefusesWhatLoadWould(t *testing.T) {
 	disk := durabletest.New()
@@ -123,7 +161,7 @@ func TestSaveRefusesWhatLoadWould(t *testing.T) {
 	negative.Highest = -1
 	garbled.To.Name = "p\xff"
 	invalid.Safety = "None"
-	large.Algorithm = strings.Repeat("x", 1<<20)
+	large.Signed = make([]byte, 1<<20)
 	for name, err := range map[string]error{
 		"a negative epoch":   d.Save(negative, shop(2)),
 		"no UTF-8":           d.Save(garbled, shop(2)),
