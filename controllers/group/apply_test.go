@@ -333,6 +333,41 @@ func TestGraceIsAsLongAsAgentsTakeToComeBack(t *testing.T) {
 
 // MC2: a group that is older than this manager's lead may have had a roster; one that is made later
 // has not. A group that was made again under its name has, under this manager, no past.
+// G10: the highest epoch that was published is known though somebody has wiped the status since.
+func TestTheHighestEpochOutlivesTheStatus(t *testing.T) {
+	s := voting(3).holding("p-2", 7, 0, 1, 2)
+	r, _ := writing(t, s)
+	s.applies(t, r)
+	for i := range s.pods {
+		s.edit(i, func(r *roster.Report) { r.Coordinator, r.Epoch = "", 0 })
+	}
+	s.observation.published = v1.ElectionGroupStatus{Roster: s.observation.published.Roster}
+	s.writtenVersion = ""
+	s.later(time.Hour)
+	s.applies(t, r)
+	if epochOf(s.observation.published) != 0 || s.floor() != 7 {
+		t.Errorf("epoch %d is shown, and none below %d is", epochOf(s.observation.published), s.floor())
+	}
+}
+
+// What a pass makes of the status and the labels that it reads does not change what was written.
+func TestAPassChangesACopy(t *testing.T) {
+	var s state
+	group := &v1.ElectionGroup{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "4"}}
+	status := v1.ElectionGroupStatus{Processes: []v1.ProcessStatus{{Name: "p-0"}}}
+	s.wrote(status, "5")
+	status.Processes[0].Name = "p-1"
+	s.newest(group).Processes[0].Name = "p-2"
+	if got := s.newest(group).Processes[0].Name; got != "p-0" {
+		t.Errorf("of p-0, %s is left", got)
+	}
+	labels := roleLabels{pods: map[types.UID]string{"uid-0": "p-0"}}
+	next := s.next(decision{role: roleDecision{labels: labels}})
+	if delete(next.labels.pods, "uid-0"); labels.pods["uid-0"] != "p-0" {
+		t.Error("of what the pass began with, nothing is left")
+	}
+}
+
 func TestWhichGroupsAreInherited(t *testing.T) {
 	s := newScene(1)
 	r := reading(t, s)

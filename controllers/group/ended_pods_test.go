@@ -85,6 +85,29 @@ func TestNothingRuns(t *testing.T) {
 			s.terminated(2)
 			s.pods[2].Spec.Containers = append(s.pods[2].Spec.Containers, corev1.Container{Name: "other"})
 		}, false},
+		{"an init container runs again", func(s *scene) {
+			s.terminated(2)
+			s.pods[2].Spec.InitContainers = []corev1.Container{{Name: "init"}}
+			status(s).InitContainerStatuses = []corev1.ContainerStatus{
+				{Name: "init", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}},
+			}
+		}, false},
+		{"nothing is known of its containers", func(s *scene) {
+			s.terminated(2)
+			s.pods[2].Spec.Containers = nil
+		}, false},
+		{"another condition has the reason", func(s *scene) {
+			s.terminated(2)
+			status(s).Conditions = []corev1.PodCondition{
+				{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "PodFailed"},
+			}
+		}, false},
+		{"the condition does not hold", func(s *scene) {
+			s.terminated(2)
+			status(s).Conditions = []corev1.PodCondition{
+				{Type: corev1.ContainersReady, Status: corev1.ConditionTrue, Reason: "PodFailed"},
+			}
+		}, false},
 		{"all but its sidecar have ended", func(s *scene) {
 			s.terminated(2)
 			s.pods[2].Spec.InitContainers = []corev1.Container{
@@ -118,6 +141,10 @@ func TestEndedPodsAreKept(t *testing.T) {
 	e.prune(keyIn("g"), known)
 	if got := e.of(keyIn("g"), known); len(got) != 1 || !got["uid-0"].Equal(noon) {
 		t.Errorf("kept %v", got)
+	}
+	s.ended = e.of(keyIn("g"), known)
+	if s.later(time.Hour); len(factsOf(s.observation).Ended) != 1 || !factsOf(s.observation).Ended[0].At.Equal(noon) {
+		t.Errorf("the rules of voters are told %v", factsOf(s.observation).Ended)
 	}
 	if got := e.of(keyIn("g"), nil); len(got) != 0 {
 		t.Errorf("nobody wants %v", got)

@@ -58,6 +58,10 @@ func TestGenerationAfterADeletedGroups(t *testing.T) {
 	if d := again.pass(); d.record == nil || d.record.Generation <= was {
 		t.Errorf("after generation %d: %+v", was, d.record)
 	}
+	all.put(keyIn("i"), state{after: was}) // deleted again before it had a roster
+	if all.drop(keyIn("i"), noon); all.generationBefore(keyIn("i")) != was {
+		t.Errorf("after generation %d: %d is remembered", was, all.generationBefore(keyIn("i")))
+	}
 	all.drop(keyIn("h"), noon.Add(time.Hour))
 	if got := all.generationBefore(keyIn("g")); got != 0 {
 		t.Errorf("the clock has passed it, and %d is remembered", got)

@@ -1,6 +1,8 @@
 package group
 
 import (
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/membership"
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
@@ -132,5 +135,58 @@ func TestARosterWaits(t *testing.T) {
 	s.later(d.again)
 	if d := s.pass(); d.record == nil {
 		t.Errorf("%+v", d)
+	}
+}
+
+// A fact or a field of a roster that somebody adds is told to the rules of voters, or persisted, or
+// this fails.
+func TestNothingIsForgotten(t *testing.T) {
+	s := voting(1)
+	s.terminated(0)
+	s.agrees, s.date, s.rules, s.after, s.begun, s.inherited = true, noon, 2, 7, noon, true
+	s.held = &roster.Roster{Generation: 1, Safety: roster.Guarded}
+	facts := reflect.ValueOf(*factsOf(s.observation))
+	asked := []string{"Forget", "Adopt", "StepDown", "Coordinator"} // see decideRoster
+	for field, value := range facts.Fields() {
+		if value.IsZero() != slices.Contains(asked, field.Name) {
+			t.Errorf("%s is %v", field.Name, value)
+		}
+	}
+	r := &membership.Roster{
+		Generation:   9,
+		Digest:       "digest",
+		LongestLease: time.Second,
+		Rules:        2,
+		Members: []membership.Member{{
+			Name:      "p-0",
+			UID:       "uid-0",
+			StateID:   "m",
+			Voter:     true,
+			GoneSince: noon,
+			Forgotten: true,
+			Replaced:  true,
+			Witness:   true,
+		}},
+		StepDown: &membership.StepDown{
+			ID:      "a",
+			Process: "p-0",
+			To:      "p-1",
+			Until:   noon,
+			Outcome: membership.Standing,
+		},
+	}
+	for field, value := range reflect.ValueOf(*r).Fields() {
+		if value.IsZero() {
+			t.Errorf("this test says nothing of %s", field.Name)
+		}
+	}
+	told := []string{"Address", "Priority", "Departing"} // and not persisted
+	for field, value := range reflect.ValueOf(r.Members[0]).Fields() {
+		if value.IsZero() != slices.Contains(told, field.Name) {
+			t.Errorf("this test says nothing of %s", field.Name)
+		}
+	}
+	if got := rosterFrom(recordOf(r)); !reflect.DeepEqual(got, r) {
+		t.Errorf("persisted %+v, read %+v", r, got)
 	}
 }
