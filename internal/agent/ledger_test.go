@@ -85,6 +85,9 @@ func TestEveryUseReadsTheClock(t *testing.T) {
 	if until := l.told(); until != time.Hour+time.Second {
 		t.Errorf("the app relies on it until %v", until)
 	}
+	if now += time.Minute; l.remaining() != 0 {
+		t.Errorf("a minute after the deadline, %v remain", l.remaining())
+	}
 }
 
 // Whoever waits hears that a permission begins, ends or gets another epoch; and the loop hears of

@@ -90,13 +90,9 @@ func (w *writer) close() {
 // write begins a write of the node.
 func (a *agent) write(w node.Write) {
 	a.written = w
-	kept := a.inUse
-	if w.Roster == nil {
-		kept = nil
-	}
 	a.writer.begin(job{
 		number: w.Number,
 		state:  w.Lease,
-		roster: kept,
+		roster: a.inUse, // nil if the node has none to keep
 	})
 }
