@@ -48,6 +48,25 @@ func TestALyingMemberDoesNotMakeARingGrow(t *testing.T) {
 	}
 }
 
+// Nor does it if it repeats a message of an election that the process itself has called.
+func TestRepeatedMessagesDoNotMakeARingGrow(t *testing.T) {
+	for algorithm := range passing {
+		m := machine(t, algorithm, "P1", 6, "")
+		out := m.Step(election.Event{Type: election.Start})
+		if len(out.Messages) == 0 {
+			t.Fatalf("%s: it calls no election", algorithm)
+		}
+		for range 2000 {
+			said := out.Messages[0].Message
+			said.Process = "P2"
+			m.Step(election.Event{Type: election.Receive, Process: "P6", Incarnation: 1, Message: said})
+		}
+		if size := len(m.AppendSnapshot(nil)); size > 4<<10 {
+			t.Errorf("%s: it has grown to %d bytes", algorithm, size)
+		}
+	}
+}
+
 // ringKinds are the kinds of message that the ring algorithms use.
 var ringKinds = []election.Kind{
 	election.Election, election.Coordinator, election.ElectMe, election.NewCoordinator,

@@ -308,6 +308,33 @@ func TestWithdrawingIsNotForEver(t *testing.T) {
 	}
 }
 
+// L1: so is one that may be a candidate again: P3 called an election among those below it, and P2 won.
+func TestWhoMayBeACandidateAgain(t *testing.T) {
+	again := view("P3", "P2")
+	again.Incarnation = 2
+	for name, events := range map[string][]election.Event{
+		"nothing has happened since":  nil,
+		"it has started again":        {again},
+		"the roster is another":       {{Type: election.Change, Roster: processes(3)}},
+		"somebody has held the lease": {{Type: election.Led}},
+		"it has held the lease":       {appoint("P3"), appoint("P2")},
+	} {
+		m := machine(t, "Bully", "P1", 3, "")
+		m.Step(ask("P3"))
+		m.Step(announcement("P2"))
+		for _, e := range events {
+			m.Step(e)
+		}
+		if m.State().Coordinator != "P2" {
+			t.Fatalf("%s: P1 follows %q", name, m.State().Coordinator)
+		}
+		out := m.Step(election.Event{Type: election.Suspect, Process: "P2"})
+		if asks := strings.Contains(sent(out), "P3 ELECTION"); asks != (events != nil) {
+			t.Errorf("%s: P1 does %q", name, sent(out))
+		}
+	}
+}
+
 // L1: a process that withdrew once and now coordinates has not withdrawn any more.
 func TestWhoCoordinatesIsWell(t *testing.T) {
 	m := machine(t, "StatusTableBully", "P1", 2, "")

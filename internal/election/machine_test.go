@@ -157,6 +157,138 @@ func TestLateMessages(t *testing.T) {
 	}
 }
 
+// A process with priority 0 is followed by nobody, though this one has withdrawn and would follow any
+// other. Nor is a bully followed that announces the outcome of another one's election.
+func TestAnnouncementsThatAreNotFollowed(t *testing.T) {
+	announce := func(kind election.Kind, from, initiator string) election.Event {
+		return election.Event{Type: election.Receive, Process: from, Incarnation: 1, Message: election.Message{
+			Kind: kind, Process: from, Hops: 3, Election: election.ID{Initiator: initiator, Incarnation: 1, Sequence: 1}}}
+	}
+	for algorithm, kind := range map[string]election.Kind{
+		"Bully":        election.Coordinator,
+		"LeLann":       election.NewCoordinator,
+		"ChangRoberts": election.NewCoordinator,
+		"RingList":     election.Coordinator,
+	} {
+		for _, priority := range []int32{0, 3} {
+			roster := processes(3)
+			roster[2].Priority = priority
+			m := machine(t, algorithm, "P1", 3, "")
+			m.Step(election.Event{Type: election.Change, Roster: roster})
+			m.Step(election.Event{Type: election.Withdraw})
+			m.Step(announce(kind, "P3", "P3"))
+			if follows := m.State().Coordinator == "P3"; follows != (priority > 0) {
+				t.Errorf("%s, priority %d: P1 follows %q", algorithm, priority, m.State().Coordinator)
+			}
+		}
+	}
+	m := machine(t, "Bully", "P1", 3, "")
+	if m.Step(announce(election.Coordinator, "P2", "P3")); m.State().Coordinator != "" {
+		t.Errorf("P1 follows %q", m.State().Coordinator)
+	}
+}
+
+// Rule 3: an OK to an earlier election says nothing about the present one.
+func TestALateOK(t *testing.T) {
+	m := machine(t, "Bully", "P2", 3, "")
+	ok := election.Message{Kind: election.OK}
+	ok.Election = m.Step(election.Event{Type: election.Start}).Messages[0].Message.Election
+	for _, late := range []uint64{1, 0} {
+		said := ok
+		said.Election.Sequence -= late
+		out := m.Step(election.Event{Type: election.Receive, Process: "P3", Incarnation: 1, Message: said})
+		if waits := len(out.Timers) > 0; waits != (late == 0) {
+			t.Errorf("an OK to election %v, after %v was called: %v", said.Election, ok.Election, out.Timers)
+		}
+	}
+}
+
+// A timer of before an election that begins anew, or before another algorithm, is stopped.
+func TestTimersThatAreStopped(t *testing.T) {
+	for name, c := range map[string]struct {
+		timer  election.Timer
+		before []election.Event
+		then   election.Event
+	}{
+		"there was no candidate": {
+			election.AwaitAnnouncement,
+			[]election.Event{{Type: election.Withdraw}, {Type: election.Start}, {Type: election.Timeout, Timer: election.AwaitAnswer}},
+			election.Event{Type: election.Restore},
+		},
+		"another algorithm": {
+			election.AwaitAnswer,
+			[]election.Event{{Type: election.Start}},
+			election.Event{Type: election.Change, Roster: processes(3), Algorithm: "RingList"},
+		},
+	} {
+		m := machine(t, "Bully", "P2", 3, "")
+		set := false
+		for _, e := range c.before {
+			for _, op := range m.Step(e).Timers {
+				set = op.Timer == c.timer && op.Wait > 0 || set && op.Timer != c.timer
+			}
+		}
+		if out := m.Step(c.then); !set || !slices.Contains(out.Timers, election.TimerOp{Timer: c.timer}) {
+			t.Errorf("%s: %s was set: %t; then %v", name, c.timer, set, out.Timers)
+		}
+	}
+}
+
+// Who answered in an earlier election is not waited for in this one.
+func TestAnswersOfAnEarlierElection(t *testing.T) {
+	m := machine(t, "Bully", "P2", 4, "")
+	id := m.Step(election.Event{Type: election.Start}).Messages[0].Message.Election
+	m.Step(election.Event{Type: election.Receive, Process: "P3", Incarnation: 1, Message: election.Message{Kind: election.OK, Election: id}})
+	m.Step(announcement("P4"))
+	m.Step(election.Event{Type: election.PeerDown, Process: "P3"})
+	m.Step(election.Event{Type: election.PeerUp, Process: "P4"})
+	m.Step(election.Event{Type: election.Suspect, Process: "P4"})
+	m.Step(election.Event{Type: election.PeerDown, Process: "P4"})
+	if got := m.State().Coordinator; got != "P2" {
+		t.Errorf("nobody above it is left, and it follows %q", got)
+	}
+}
+
+// A machine does not write into the messages that it gets.
+func TestTheListOfAMessageStaysAsItIs(t *testing.T) {
+	m := machine(t, "RingList", "P1", 3, "")
+	list := append(make([]string, 0, 4), "P3")
+	m.Step(election.Event{Type: election.Receive, Process: "P3", Incarnation: 1, Message: election.Message{
+		Kind: election.Election, Hops: 6, List: list, Election: election.ID{Initiator: "P3", Incarnation: 1, Sequence: 1}}})
+	if list[:2][1] != "" {
+		t.Errorf("it has written %q", list[:2])
+	}
+}
+
+// R2: who withdraws while its list goes round does not elect itself.
+func TestWhoWithdrawsDuringItsRound(t *testing.T) {
+	m := machine(t, "RingList", "P3", 3, "")
+	round := m.Step(election.Event{Type: election.Start}).Messages[0].Message
+	m.Step(election.Event{Type: election.Withdraw})
+	round.List = []string{"P3", "P1", "P2"}
+	m.Step(election.Event{Type: election.Receive, Process: "P2", Incarnation: 1, Message: round})
+	if got := m.State().Coordinator; got != "P2" {
+		t.Errorf("it follows %q", got)
+	}
+}
+
+// The roster that a machine was given may change afterwards: it keeps its own. And it begins with no
+// coordinator that is not on it.
+func TestWhatAMachineBeginsWith(t *testing.T) {
+	roster := processes(3)
+	for coordinator, want := range map[string]string{"P3": "P3", "P9": ""} {
+		m, err := election.New(election.Config{Algorithm: "Bully", Self: "P1", Roster: roster, Coordinator: coordinator})
+		if err != nil {
+			t.Fatal(err)
+		}
+		roster[2].Name = "P8"
+		if got := m.State().Coordinator; got != want || m.AppendTable(nil)[2].Name != "P3" {
+			t.Errorf("begun with %q, it names %q, and shows %v", coordinator, got, m.AppendTable(nil))
+		}
+		roster[2].Name = "P3"
+	}
+}
+
 // A member that lies about another's incarnation must not silence it: only the link determines the
 // incarnation of a process. A ring has to trust its relays; there a change of the roster ends the
 // effect.

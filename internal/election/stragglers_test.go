@@ -245,6 +245,18 @@ var stragglers = election.Event{Type: election.Timeout, Timer: election.AwaitStr
 // asked is whom a machine wants to be asked.
 func asked(m *election.Machine) string { return strings.Join(m.Doubters(), " ") }
 
+// Those who contradicted an earlier coordinator say nothing against the present one.
+func TestDoubtsAreAboutOneAnnouncement(t *testing.T) {
+	m := machine(t, "Bully", "P1", 4, "")
+	m.Step(announcement("P3"))
+	m.Step(view("P2", "P2"))
+	m.Step(appoint("P4"))
+	m.Step(view("P3", "P3"))
+	if m.Step(stragglers); asked(m) != "P3" {
+		t.Errorf("it asks %q", asked(m))
+	}
+}
+
 // follows is the answer of a process.
 func follows(process, coordinator string) election.Event {
 	return election.Event{
