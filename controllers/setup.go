@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/flowcontrol"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -54,7 +53,9 @@ type Options struct {
 	// Rules is the newest rules level that this manager supports (lease.Rules); 0 counts as 1.
 	Rules int32
 	// Clock watches the requests to the API server; nil: its clock counts as unknown.
-	Clock  *apiclock.Clock
+	Clock *apiclock.Clock
+	// Writes watches them, too; nil: joins yield to no writes.
+	Writes *agentserver.Writes
 	Logger *slog.Logger
 }
 
@@ -72,7 +73,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		CheckEvery: cmp.Or(options.CheckCAEvery, ca.DefaultCheckEvery),
 		Logger:     options.Logger,
 	}
-	reviewer, err := admissionClient(mgr)
+	reviewer, err := admissionClient(mgr, cmp.Or(options.Writes, new(agentserver.Writes)))
 	if err != nil {
 		return err
 	}
@@ -149,19 +150,11 @@ func MetricsCertificate(mgr ctrl.Manager,
 	return certificate.GetCertificate, mgr.Add(certificate)
 }
 
-// How often the API server is asked about pods that join or renew: two requests each. A flood of
-// them does not use up the share of the API server's time that the manager's writes need.
-const (
-	admissionsPerSecond = 50
-	admissionsAtOnce    = 100
-)
-
-// admissionClient returns a client that asks the API server, not the cache, and has a limit of its
-// own.
-func admissionClient(mgr ctrl.Manager) (client.Client, error) {
+// admissionClient returns a client that asks the API server, not the cache, and yields to the
+// manager's writes.
+func admissionClient(mgr ctrl.Manager, writes *agentserver.Writes) (client.Client, error) {
 	config := rest.CopyConfig(mgr.GetConfig())
-	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(admissionsPerSecond,
-		admissionsAtOnce)
+	config.RateLimiter = writes.Pace()
 	return client.New(config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 }
 

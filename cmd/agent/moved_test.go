@@ -30,6 +30,8 @@ func (p *pod) Admit(context.Context, string) (identity.Name, error) {
 	return n, nil
 }
 
+func (*pod) Claims(string) string { return "shop" }
+
 func (p *pod) Readmit(_ context.Context, name identity.Name) error {
 	if group := *p.group.Load(); group != name.Group {
 		return roster.Moved("the pod belongs to group %q now", group)

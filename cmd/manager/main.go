@@ -20,6 +20,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/podesta-dev/podesta/controllers"
+	"github.com/podesta-dev/podesta/controllers/agentserver"
 	"github.com/podesta-dev/podesta/controllers/apiclock"
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/logqueue"
@@ -76,6 +77,8 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	clock := apiclock.New(time.Now, logger)
 	config.Wrap(clock.Watch)
+	writes := new(agentserver.Writes)
+	config.Wrap(writes.Watch)
 	lock, err := leaseOf(config, o, logger)
 	if err != nil {
 		return err
@@ -111,6 +114,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 		Version:   version,
 		Rules:     lease.Rules,
 		Clock:     clock,
+		Writes:    writes,
 		Logger:    logger,
 	})
 	if err != nil {

@@ -78,7 +78,7 @@ func (s *scrapers) turns(source string) *connlimit.Turns {
 func (s *scrapers) inTurn(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		source := sourceOf(request)
-		done, err := s.turns(source).Take(request.Context(), source)
+		done, err := s.turns(source).Take(request.Context(), source, source)
 		if err != nil {
 			http.Error(w, "too many requests: "+err.Error(), http.StatusTooManyRequests)
 			return

@@ -2,6 +2,8 @@ package agentserver
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -69,6 +71,31 @@ func (a *Admission) Readmit(ctx context.Context, name identity.Name) error {
 	return nil
 }
 
+// Claims returns the namespace that the token of a ServiceAccount names in its subject.
+func (*Admission) Claims(token string) (namespace string) {
+	_, rest, _ := strings.Cut(token, ".")
+	claims, _, _ := strings.Cut(rest, ".")
+	data, err := base64.RawURLEncoding.DecodeString(claims)
+	subject := struct {
+		Sub string `json:"sub"`
+	}{}
+	if err != nil || json.Unmarshal(data, &subject) != nil {
+		return ""
+	}
+	namespace, _ = namespaceOf(subject.Sub)
+	return namespace
+}
+
+// namespaceOf returns the namespace of a ServiceAccount.
+func namespaceOf(user string) (namespace string, ok bool) {
+	account, ok := strings.CutPrefix(user, "system:serviceaccount:")
+	if !ok {
+		return "", false
+	}
+	namespace, _, ok = strings.Cut(account, ":")
+	return namespace, ok
+}
+
 // bearer returns the pod that a reviewed token is bound to.
 func bearer(s authenticationv1.TokenReviewStatus) (namespace, pod, uid string, err error) {
 	if !s.Authenticated {
@@ -79,9 +106,8 @@ func bearer(s authenticationv1.TokenReviewStatus) (namespace, pod, uid string, e
 		return "", "", "", roster.Refuse("the token is not for audience %s: "+needsToken,
 			v1.Audience)
 	}
-	account, ok := strings.CutPrefix(s.User.Username, "system:serviceaccount:")
-	namespace, _, qualified := strings.Cut(account, ":")
-	if !ok || !qualified {
+	namespace, ok := namespaceOf(s.User.Username)
+	if !ok {
 		return "", "", "", roster.Refuse("the token belongs to %s, which is not a ServiceAccount",
 			s.User.Username)
 	}

@@ -4,17 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
 )
 
-// TurnLimits bound what is asked for by many and costs somebody something.
+// TurnLimits bound what is asked for by many and costs somebody something. A source is what cannot be
+// forged, such as an address; a tenant is whom a source says that it asks for.
 type TurnLimits struct {
 	AtOnce   int           // of all sources together
 	OfSource int           // at once
 	Waiting  int           // of one source, those at once included
+	OfTenant int           // waiting for one tenant; 0: as many as come
 	Burst    int           // of one source, after a pause
 	Refill   time.Duration // after which one more of the burst is free
 	Patience time.Duration // how long one waits for a turn
@@ -23,23 +26,38 @@ type TurnLimits struct {
 // maxSources bounds how many sources are remembered: those that have come lately.
 const maxSources = 8192
 
-// Turns hands out turns within limits, so that no source keeps the others waiting. It is safe for
-// concurrent use.
+// Turns hands out turns within limits. The next turn is for whoever asks for a tenant, and comes
+// from a source, that both have waited longest: so neither a tenant nor a source keeps others
+// waiting, also not a source that says that it asks for many tenants. It is safe for concurrent use.
 type Turns struct {
 	TurnLimits
-	now  func() time.Time
-	free chan struct{}
+	now func() time.Time
 
 	mu      sync.Mutex
+	taken   int
+	served  int // turns so far
 	sources map[string]*source
+	tenants map[string]*tenant // those with somebody waiting
+	waiting []*waiter          // the one that came first is first
 }
 
 // source is what one of them has under way, and what is left of its burst.
 type source struct {
-	free    chan struct{}
-	next    chan struct{} // one of them waits among the other sources'
-	waiting int
+	taken   int
+	waiting int // those with a turn included
+	last    int // the number of its last turn
 	left    *rate.Limiter
+}
+
+type tenant struct {
+	waiting int
+	last    int // the number of its last turn, or of the last one when the first of them came
+}
+
+type waiter struct {
+	tenant string
+	source *source
+	turn   chan error // nil: it is this one's turn
 }
 
 // NewTurns returns turns of which none is taken. now is the clock of the bursts.
@@ -47,8 +65,8 @@ func NewTurns(l TurnLimits, now func() time.Time) *Turns {
 	return &Turns{
 		TurnLimits: l,
 		now:        now,
-		free:       make(chan struct{}, l.AtOnce),
 		sources:    map[string]*source{},
+		tenants:    map[string]*tenant{},
 	}
 }
 
@@ -61,86 +79,170 @@ func (b busyError) Error() string { return string(b) }
 
 func (busyError) Is(target error) bool { return target == ErrBusy }
 
+const errTooMany busyError = "too many ask at once: try again"
+
 // Take waits for a turn, for Patience at most. Whoever gets one gives it back by done.
-func (t *Turns) Take(ctx context.Context, name string) (done func(), err error) {
-	s, err := t.enter(name)
+func (t *Turns) Take(ctx context.Context, tenant, source string) (done func(), err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	w, err := t.wait(tenant, source)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, t.Patience, errTooMany)
 	defer cancel()
-	if err := wait(ctx, s.free); err != nil {
-		t.leave(s)
-		return nil, err
+	select {
+	case err = <-w.turn:
+	case <-ctx.Done():
+		err = t.giveUp(w, context.Cause(ctx))
 	}
-	if err := t.wait(ctx, s); err != nil {
-		<-s.free
-		t.leave(s)
+	if err != nil {
 		return nil, err
 	}
 	return func() {
-		<-t.free
-		<-s.free
-		t.leave(s)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.taken--
+		w.source.taken--
+		w.source.waiting--
+		t.handOut()
 	}, nil
 }
 
-// wait waits until one of a source has its turn among the other sources. One at a time does, so
-// that sources come by turns, however many each of them has.
-func (t *Turns) wait(ctx context.Context, s *source) error {
-	if err := wait(ctx, s.next); err != nil {
-		return err
-	}
-	defer func() { <-s.next }()
-	return wait(ctx, t.free)
-}
-
-const errTooMany busyError = "too many ask at once: try again"
-
-func wait(ctx context.Context, free chan<- struct{}) error {
-	select {
-	case free <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// enter lets one more of a source wait, if it has not come too often.
-func (t *Turns) enter(name string) (*source, error) {
+// wait lets one more wait, if its source has not come too often.
+func (t *Turns) wait(tenant, source string) (*waiter, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	s, err := t.enter(source)
+	if err != nil {
+		return nil, err
+	}
+	if !t.makeRoom(tenant, s) {
+		return nil, errTooMany
+	}
+	w := &waiter{tenant, s, make(chan error, 1)}
+	s.left.AllowN(t.now(), 1)
+	s.waiting++
+	t.tenant(tenant).waiting++
+	t.waiting = append(t.waiting, w)
+	t.handOut()
+	return w, nil
+}
+
+// giveUp ends the wait for a turn, for a reason. It returns what has come meanwhile.
+func (t *Turns) giveUp(w *waiter, reason error) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if i := slices.Index(t.waiting, w); i >= 0 {
+		t.end(i, reason)
+	}
+	return <-w.turn
+}
+
+// end ends the wait of one of them: with its turn, if there is no reason.
+func (t *Turns) end(i int, reason error) {
+	w := t.waiting[i]
+	t.waiting = slices.Delete(t.waiting, i, i+1)
+	of := t.tenants[w.tenant]
+	if of.waiting--; of.waiting == 0 {
+		delete(t.tenants, w.tenant)
+	}
+	if reason != nil {
+		w.source.waiting--
+	} else {
+		t.taken++
+		t.served++
+		w.source.taken++
+		w.source.last, of.last = t.served, t.served
+	}
+	w.turn <- reason
+}
+
+// handOut hands out the turns that are free.
+func (t *Turns) handOut() {
+	for t.taken < t.AtOnce {
+		next := t.next()
+		if next < 0 {
+			return
+		}
+		t.end(next, nil)
+	}
+}
+
+// next returns whose turn is next; -1: nobody's. Who comes from a source that has as many as it may
+// is passed over.
+func (t *Turns) next() int {
+	next, first, second := -1, 0, 0
+	for i, w := range t.waiting {
+		if w.source.taken >= t.OfSource {
+			continue
+		}
+		of := t.tenants[w.tenant]
+		later, earlier := max(of.last, w.source.last), min(of.last, w.source.last)
+		if next < 0 || later < first || later == first && earlier < second {
+			next, first, second = i, later, earlier
+		}
+	}
+	return next
+}
+
+func (t *Turns) tenant(name string) *tenant {
+	of := t.tenants[name]
+	if of == nil {
+		of = &tenant{last: t.served}
+		t.tenants[name] = of
+	}
+	return of
+}
+
+// makeRoom reports whether one more of a source may wait for a tenant. When as many wait as may, the
+// source of which most do makes room for one of which fewer do.
+func (t *Turns) makeRoom(tenant string, s *source) bool {
+	if of := t.tenants[tenant]; of == nil || t.OfTenant == 0 || of.waiting < t.OfTenant {
+		return true
+	}
+	here, newest := map[*source]int{}, map[*source]int{}
+	most := s
+	for i, w := range t.waiting {
+		if w.tenant != tenant {
+			continue
+		}
+		here[w.source]++
+		newest[w.source] = i
+		if here[w.source] > here[most] {
+			most = w.source
+		}
+	}
+	if here[most] <= here[s]+1 {
+		return false
+	}
+	t.end(newest[most], errTooMany)
+	return true
+}
+
+// enter returns a source that asks, if it has not come too often.
+func (t *Turns) enter(name string) (*source, error) {
 	now := t.now()
 	s := t.sources[name]
 	if s == nil {
-		if t.tidy(now); len(t.sources) >= maxSources {
+		if t.forget(now); len(t.sources) >= maxSources {
 			return nil, errTooMany
 		}
-		s = &source{
-			free: make(chan struct{}, t.OfSource),
-			next: make(chan struct{}, 1),
-			left: rate.NewLimiter(rate.Every(t.Refill), t.Burst),
-		}
+		s = &source{left: rate.NewLimiter(rate.Every(t.Refill), t.Burst)}
 		t.sources[name] = s
 	}
 	switch {
 	case s.waiting >= t.Waiting:
 		return nil, errTooMany
-	case !s.left.AllowN(now, 1):
+	case s.left.TokensAt(now) < 1:
 		return nil, busyError(fmt.Sprintf("%s asks too often: try again in %s", name, t.Refill))
 	}
-	s.waiting++
 	return s, nil
 }
 
-func (t *Turns) leave(s *source) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	s.waiting--
-}
-
-// tidy forgets the sources that have nothing under way and their whole burst, when there are many.
-func (t *Turns) tidy(now time.Time) {
+// forget forgets the sources that have nothing under way and their whole burst, when there are many.
+func (t *Turns) forget(now time.Time) {
 	if len(t.sources) < maxSources {
 		return
 	}

@@ -28,7 +28,7 @@ func newTestTurns() *Turns { return NewTurns(few, time.Now) }
 func mustTake(t *testing.T, all *Turns, source string) (done func()) {
 	t.Helper()
 	begun := time.Now()
-	done, err := all.Take(context.Background(), source)
+	done, err := all.Take(context.Background(), "", source)
 	if err != nil || time.Since(begun) > 0 {
 		t.Fatalf("%s: %v after %s, want a turn at once", source, err, time.Since(begun))
 	}
@@ -42,7 +42,7 @@ func TestNoSourceKeepsTheOthersWaiting(t *testing.T) {
 		refused := make(chan error, 3)
 		for range cap(refused) { // two wait, one is too many
 			go func() {
-				done, err := all.Take(context.Background(), "greedy")
+				done, err := all.Take(context.Background(), "", "greedy")
 				if err == nil {
 					done()
 				}
@@ -75,7 +75,7 @@ func TestSourcesComeByTurns(t *testing.T) {
 		var waiting sync.WaitGroup
 		take := func(source string) {
 			waiting.Go(func() {
-				done, err := all.Take(context.Background(), source)
+				done, err := all.Take(context.Background(), "", source)
 				if err != nil {
 					t.Error(err)
 					return
@@ -106,17 +106,17 @@ func TestWhoWaitsTooLongIsTold(t *testing.T) {
 			defer mustTake(t, all, fmt.Sprint("slow ", source))()
 		}
 		begun := time.Now()
-		_, err := all.Take(context.Background(), "next")
+		_, err := all.Take(context.Background(), "", "next")
 		if !errors.Is(err, ErrBusy) || time.Since(begun) != few.Patience {
 			t.Errorf("got %v after %s, want to be told to try again after %s", err, time.Since(begun), few.Patience)
 		}
 		gone, cancel := context.WithCancel(context.Background())
 		cancel()
-		if _, err := all.Take(gone, "gone"); err == nil {
+		if _, err := all.Take(gone, "", "gone"); err == nil {
 			t.Error("one whose call has ended got a turn")
 		}
-		if s := all.sources["next"]; s.waiting != 0 || len(s.free) != 0 {
-			t.Errorf("what it waited with was not given back: %+v", s)
+		if s := all.sources["next"]; s.waiting != 0 || s.taken != 0 || len(all.tenants) != 0 {
+			t.Errorf("what it waited with was not given back: %+v, %+v", s, all.tenants)
 		}
 	})
 }
@@ -127,14 +127,14 @@ func TestWhoComesTooOftenIsTold(t *testing.T) {
 		for range few.Burst {
 			mustTake(t, all, "eager")()
 		}
-		if _, err := all.Take(context.Background(), "eager"); !errors.Is(err, ErrBusy) {
+		if _, err := all.Take(context.Background(), "", "eager"); !errors.Is(err, ErrBusy) {
 			t.Fatalf("got %v, want to be refused", err)
 		}
 		mustTake(t, all, "other")()
 		<-time.After(2 * few.Refill)
 		mustTake(t, all, "eager")()
 		mustTake(t, all, "eager")()
-		if _, err := all.Take(context.Background(), "eager"); !errors.Is(err, ErrBusy) {
+		if _, err := all.Take(context.Background(), "", "eager"); !errors.Is(err, ErrBusy) {
 			t.Errorf("got %v, want to be refused: two have been refilled", err)
 		}
 	})
@@ -147,7 +147,7 @@ func TestSourcesAreForgotten(t *testing.T) {
 		for i := range maxSources - 1 {
 			mustTake(t, all, fmt.Sprint(i))()
 		}
-		if _, err := all.Take(context.Background(), "one more"); !errors.Is(err, ErrBusy) {
+		if _, err := all.Take(context.Background(), "", "one more"); !errors.Is(err, ErrBusy) {
 			t.Fatalf("got %v: more than %d sources at once", err, maxSources)
 		}
 		<-time.After(few.Refill)

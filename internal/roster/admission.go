@@ -18,6 +18,9 @@ type Admission interface {
 	// Readmit returns nil if a pod with a valid certificate may get another one. Moved refuses one
 	// that belongs to another group than its certificate says.
 	Readmit(ctx context.Context, name identity.Name) error
+	// Claims returns the namespace that a token names; empty if it names none. Nobody has checked
+	// the token, so it only decides whose turn it is to have one checked.
+	Claims(token string) (namespace string)
 }
 
 // Refusal is the decision that a pod may not join. The reason is a sentence that says what to

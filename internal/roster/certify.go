@@ -37,7 +37,7 @@ func (s *Server) certify(ctx context.Context, c *accepted, request *rosterpb.Joi
 		return nil, refuse(rosterpb.Refusal_INVALID, "a token must not be longer than %d bytes and "+
 			"a certificate request not longer than %d", maxToken, maxRequest)
 	}
-	done, err := s.turn(ctx, c, request.GetToken() != "")
+	done, err := s.turn(ctx, c, request.GetToken())
 	if err != nil {
 		return nil, err
 	}
@@ -61,15 +61,15 @@ func (s *Server) certify(ctx context.Context, c *accepted, request *rosterpb.Joi
 }
 
 // turn waits until the caller may join.
-func (s *Server) turn(ctx context.Context, c *accepted, byToken bool) (done func(), err error) {
-	if byToken {
-		return s.joins.Take(ctx, connlimit.AddressOf(c.raw.RemoteAddr()))
+func (s *Server) turn(ctx context.Context, c *accepted, token string) (done func(), err error) {
+	if token != "" {
+		return s.joins.Take(ctx, s.Admission.Claims(token), connlimit.AddressOf(c.raw.RemoteAddr()))
 	}
 	name, err := c.caller()
 	if err != nil {
 		return nil, err
 	}
-	return s.renewals.Take(ctx, "pod "+name.UID)
+	return s.renewals.Take(ctx, name.Namespace, "pod "+name.UID)
 }
 
 // admit returns the process to certify: the token's pod or, without a token, the certificate's.

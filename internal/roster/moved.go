@@ -41,7 +41,7 @@ func (s *Server) moved(ctx context.Context, name identity.Name) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	done, err := s.renewals.Take(ctx, "pod "+name.UID)
+	done, err := s.renewals.Take(ctx, name.Namespace, "pod "+name.UID)
 	if err != nil {
 		return err
 	}

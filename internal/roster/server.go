@@ -36,12 +36,14 @@ const (
 
 // A source of joins is an address. Where traffic within the cluster is masqueraded that is a node,
 // so a node full of pods must be able to start at once. A source of renewals is a pod: it needs one
-// in half a day.
+// in half a day. The tenant is the namespace. So many of one wait that the API server has enough to
+// do; the others are sent away at once, because those who wait take the places of strangers.
 var (
 	joinLimits = connlimit.TurnLimits{
-		AtOnce:   16,
-		OfSource: 8,
+		AtOnce:   12,
+		OfSource: 6,
 		Waiting:  256,
+		OfTenant: 256,
 		Burst:    512,
 		Refill:   100 * time.Millisecond,
 		Patience: joinQueue,
@@ -50,6 +52,7 @@ var (
 		AtOnce:   16,
 		OfSource: 1,
 		Waiting:  2,
+		OfTenant: 256,
 		Burst:    8,
 		Refill:   10 * time.Second,
 		Patience: joinQueue,
