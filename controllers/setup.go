@@ -91,11 +91,18 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	rosters := roster.NewServer(roster.ServerConfig{
 		Keyring:   keyring,
 		Authority: authorities,
-		Admission: &agentserver.Admission{Client: reviewer, Live: reviewer},
+		Admission: &agentserver.Admission{
+			Client: reviewer,
+			Live:   reviewer,
+			Cached: mgr.GetClient(),
+		},
 		Sightings: sightings,
 		Now:       time.Now,
 		Logger:    options.Logger,
 	})
+	if err := agentserver.WatchPods(ctx, mgr.GetCache(), rosters.PodGone); err != nil {
+		return err
+	}
 	trust := ca.NewTrustBundle(mgr.GetClient(), options.Namespace)
 	if err := setupGroups(ctx, mgr, options, rosters, sightings, trust.Problems); err != nil {
 		return err

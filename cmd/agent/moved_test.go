@@ -30,6 +30,8 @@ func (p *pod) Admit(context.Context, string) (identity.Name, error) {
 	return n, nil
 }
 
+func (*pod) Present(identity.Name) bool { return true }
+
 func (*pod) Claims(string) string { return "shop" }
 
 func (p *pod) Readmit(_ context.Context, name identity.Name) error {

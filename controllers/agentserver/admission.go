@@ -34,6 +34,7 @@ const needsToken = "the agent needs a ServiceAccount token with that audience, "
 type Admission struct {
 	Client client.Client // creates TokenReviews
 	Live   client.Reader // asks the API server
+	Cached client.Reader // has the pods with the label of a group
 }
 
 // Admit reviews a token: it must be for our audience and bound to a pod that may join.
@@ -69,6 +70,17 @@ func (a *Admission) Readmit(ctx context.Context, name identity.Name) error {
 				"the token", name.Namespace, name.Pod, group, name.Group)
 	}
 	return nil
+}
+
+// Present looks for a pod in the cache. It reports true if that cannot be asked.
+func (a *Admission) Present(name identity.Name) bool {
+	pod := &corev1.Pod{}
+	key := types.NamespacedName{Namespace: name.Namespace, Name: name.Pod}
+	err := a.Cached.Get(context.Background(), key, pod)
+	if err != nil {
+		return !apierrors.IsNotFound(err)
+	}
+	return string(pod.UID) == name.UID && pod.Labels[v1.GroupLabel] != ""
 }
 
 // Claims returns the namespace that the token of a ServiceAccount names in its subject.

@@ -58,6 +58,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
 		c.notAfter = shown[0].NotAfter
 		connlimit.Authenticate(raw, c.name.UID)
 		c.pace = s.paces.begin(c.name.UID)
+		c.isThere()
 	} else {
 		c.pace = newPace()
 	}
@@ -68,6 +69,7 @@ func (s *Server) serve(ctx context.Context, raw net.Conn, config *tls.Config) {
 func (c *accepted) run() {
 	if c.name != (identity.Name{}) {
 		defer c.server.paces.end(c.name.UID)
+		defer c.server.strays.leave(c)
 	}
 	defer c.raw.Close()
 	defer context.AfterFunc(c.ctx, func() { c.raw.Close() })()

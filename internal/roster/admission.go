@@ -18,6 +18,9 @@ type Admission interface {
 	// Readmit returns nil if a pod with a valid certificate may get another one. Moved refuses one
 	// that belongs to another group than its certificate says.
 	Readmit(ctx context.Context, name identity.Name) error
+	// Present reports whether the manager's watch shows this very pod, with the label of a group. It
+	// is called often, and under no lock.
+	Present(name identity.Name) bool
 	// Claims returns the namespace that a token names; empty if it names none. Nobody has checked
 	// the token, so it only decides whose turn it is to have one checked.
 	Claims(token string) (namespace string)

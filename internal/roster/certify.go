@@ -69,6 +69,9 @@ func (s *Server) turn(ctx context.Context, c *accepted, token string) (done func
 	if err != nil {
 		return nil, err
 	}
+	if !c.isThere() { // all of the namespace together are one source
+		return s.renewals.Take(ctx, name.Namespace, "pods that are gone of "+name.Namespace)
+	}
 	return s.renewals.Take(ctx, name.Namespace, "pod "+name.UID)
 }
 

@@ -41,6 +41,10 @@ func (c *accepted) follow() error {
 func (d *delivery) leave() {
 	d.expiry.Stop()
 	d.accepted.server.Sightings.closed(d.name, d.subscription)
+	if !d.accepted.isThere() { // nobody asks what it said
+		d.accepted.server.Sightings.Forget(d.name.Namespace, d.name.Group,
+			func(uid string) bool { return uid != d.name.UID })
+	}
 	d.accepted.server.publisher.leave(d.name, d.subscription)
 }
 
@@ -74,6 +78,8 @@ func (d *delivery) sendPending() error {
 		return err
 	}
 	d.last = next
+	there := c.isThere()
+	c.server.publisher.count(d.subscription, there)
 	for _, u := range updates {
 		// how the agents are to come back (see reconnection)
 		//nolint:gosec // maxBackoff at most
@@ -81,6 +87,9 @@ func (d *delivery) sendPending() error {
 		if err := c.send(&rosterpb.ToAgent{Message: &rosterpb.ToAgent_Update{Update: u}}); err != nil {
 			return err
 		}
+	}
+	if d.last.gone && !there {
+		return errStray
 	}
 	if d.last.gone {
 		return c.server.moved(c.ctx, d.name)
@@ -96,6 +105,9 @@ func (d *delivery) take(message *rosterpb.ToManager) error {
 		report, err := reportFromWire(m.Report)
 		if err != nil {
 			return refuse(rosterpb.Refusal_INVALID, "report: %v", err)
+		}
+		if _, published, known := c.server.publisher.read(d.name); known {
+			report.Table = rowsBy(published, report.Table)
 		}
 		c.server.Sightings.reported(d.name, d.subscription, report)
 		if d.reports(report) && d.waits.Load() {

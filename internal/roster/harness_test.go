@@ -49,6 +49,8 @@ func (g guests) Readmit(_ context.Context, name identity.Name) error {
 	return Refuse("the pod %s/%s is gone", name.Namespace, name.Pod)
 }
 
+func (guests) Present(identity.Name) bool { return true }
+
 func (guests) Claims(string) string { return "shop" }
 
 // a, b and c are the pods of the tests; the token of each is its name.

@@ -31,6 +31,8 @@ func (l *labels) Admit(context.Context, string) (identity.Name, error) {
 	return name, nil
 }
 
+func (*labels) Present(identity.Name) bool { return true }
+
 func (*labels) Claims(string) string { return "shop" }
 
 func (l *labels) Readmit(_ context.Context, name identity.Name) error {

@@ -52,17 +52,18 @@ func (p *publisher) setTrust(pem []byte) {
 	}
 }
 
-func (p *publisher) publish(r Roster) {
+func (p *publisher) publish(r Roster) (changed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := p.publication(groupKey{r.Namespace, r.Group})
 	n.recall, n.held = false, nil
 	if n.roster != nil && n.roster.Equal(r) {
-		return
+		return false
 	}
 	p.list(groupKey{r.Namespace, r.Group}, n.roster, &r)
 	n.known, n.roster, n.signed = true, &r, nil
 	n.wake()
+	return true
 }
 
 func (p *publisher) disband(key groupKey) {

@@ -140,6 +140,34 @@ func (r Report) Validate() error {
 	return r.LastElection.validate()
 }
 
+// spareRows is how many rows of a table are kept beside those of the roster: the agent may know an
+// earlier or a later one.
+const spareRows = 8
+
+// rowsBy returns what is kept of a table: no more than the group's roster has processes, and a few.
+func rowsBy(r *Roster, table []Row) []Row {
+	most := spareRows
+	if r != nil {
+		most += len(r.Processes)
+	}
+	if len(table) <= most {
+		return table
+	}
+	listed := map[string]bool{}
+	if r != nil {
+		for _, p := range r.Processes {
+			listed[p.Name] = true
+		}
+	}
+	kept := make([]Row, 0, most)
+	for _, row := range table {
+		if listed[row.Name] && len(kept) < most {
+			kept = append(kept, row)
+		}
+	}
+	return kept
+}
+
 // IsNamed reports whether the decision names an election, as election.ID does: a process that
 // called it and two numbers, in the one way to write them. An agent that has got its coordinator
 // without an announcement has none to name.

@@ -85,8 +85,9 @@ type Server struct {
 	// by certificate, limited by pod; separate, so that renewals do not wait for joins
 	renewals      *connlimit.Turns
 	shaking       connlimit.Handshakes
-	paces         paces          // of pods
-	returns       returns        // see Returning
+	paces         paces   // of pods
+	returns       returns // see Returning
+	strays        strays
 	subscriptions atomic.Uint64  // the number of subscriptions so far
 	tasks         sync.WaitGroup // connections, and what is done for them beside reading
 }
@@ -100,18 +101,24 @@ func NewServer(cfg ServerConfig) *Server {
 		renewals:     connlimit.NewTurns(renewalLimits, cfg.Now),
 		shaking:      connlimit.NewHandshakes(),
 		paces:        paces{of: map[string]*pace{}},
+		strays:       strays{of: map[string][]*accepted{}},
 	}
 }
 
 // Publish makes r the newest roster of its group. The caller must have persisted it. An equal
 // roster has no effect.
-func (s *Server) Publish(r Roster) { s.publisher.publish(r) }
+func (s *Server) Publish(r Roster) {
+	if s.publisher.publish(r) {
+		s.Sightings.keepRows(groupKey{r.Namespace, r.Group}, &r)
+	}
+}
 
 // Disband tells the agents of a group that it does not exist. Until a group was published or
 // disbanded, its agents are told nothing, because a manager that has just started does not know
 // yet.
 func (s *Server) Disband(namespace, group string) {
 	s.publisher.disband(groupKey{namespace, group})
+	s.Sightings.keepRows(groupKey{namespace, group}, nil)
 }
 
 // SetTrust sends a new CA bundle to all agents.

@@ -22,15 +22,28 @@ type Sighting struct {
 type groupKey struct{ namespace, group string }
 
 // Sightings holds the newest reports of all agents that have joined since this manager began to
-// lead. Its size is bounded by the number of pods with a certificate; Forget drops what is no
-// longer needed. It is safe for concurrent use.
+// lead. Its size is bounded by the number of pods that exist or are on a roster (see strays), and the
+// tables by the rosters; Forget drops what is no longer needed. It is safe for concurrent use.
 type Sightings struct {
 	now func() time.Time
 
 	mu        sync.Mutex
-	groups    map[groupKey]map[string]*sighting // by pod UID
-	connected int                               // of all of them
+	groups    map[groupKey]*sightedGroup
+	connected int // of all of them
 	changed   func(namespace, group string)
+}
+
+type sightedGroup struct {
+	of     map[string]*sighting // by pod UID
+	claims map[claim]int        // how many connected agents say so
+}
+
+// claim is what agents have to agree on. It is zero for one that takes part in an election, or
+// follows nobody.
+type claim struct {
+	coordinator string
+	epoch       int64
+	own         bool // the agent is that coordinator
 }
 
 type sighting struct {
@@ -42,7 +55,7 @@ type sighting struct {
 func NewSightings(now func() time.Time) *Sightings {
 	return &Sightings{
 		now:     now,
-		groups:  map[groupKey]map[string]*sighting{},
+		groups:  map[groupKey]*sightedGroup{},
 		changed: func(string, string) {},
 	}
 }
@@ -58,49 +71,62 @@ func (s *Sightings) OnChange(changed func(namespace, group string)) {
 
 // Group returns the sightings of a group, sorted by name.
 func (s *Sightings) Group(namespace, group string) []Sighting {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var all []Sighting
-	for _, seen := range s.groups[groupKey{namespace, group}] {
-		if !seen.Since.IsZero() { // a subscription that has not reported yet is not a sighting
-			all = append(all, seen.Sighting)
-		}
-	}
+	all := s.unsorted(groupKey{namespace, group})
 	slices.SortFunc(all, func(a, b Sighting) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
 	return all
 }
 
+func (s *Sightings) unsorted(key groupKey) (all []Sighting) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := s.groups[key]
+	if g == nil {
+		return nil
+	}
+	for _, seen := range g.of {
+		if !seen.Since.IsZero() { // a subscription that has not reported yet is not a sighting
+			all = append(all, seen.Sighting)
+		}
+	}
+	return all
+}
+
+// mostClaims is of how many different claims it is found out whether one of them is agreed on. So
+// that takes the same time for any number of agents. The ordinary case has three: a follower's, the
+// coordinator's, and that of an agent that has not heard of the epoch.
+const mostClaims = 8
+
 // Agreed returns the coordinator that all connected agents of a group follow, and under which
 // epoch, and how many they are. An agent that is not bound by an epoch reports none, which fits to
 // any. One that stands still, or is cut off, does not count if it was the leaseholder of an epoch
-// before: its last report says still that it leads. The name is empty if they do not agree, or if
-// one takes part in an election.
+// before: its last report says still that it leads. The name is empty if they do not agree, if one
+// takes part in an election, or if they say more than mostClaims different things.
 func (s *Sightings) Agreed(namespace, group string) (coordinator string, epoch int64, agents int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := s.groups[groupKey{namespace, group}]
-	newest := &Report{}
-	for _, seen := range all {
-		if seen.Connected && seen.Report.Epoch > newest.Epoch {
-			newest = &seen.Report
+	g := s.groups[groupKey{namespace, group}]
+	if g == nil || len(g.claims) > mostClaims || g.claims[claim{}] > 0 {
+		return "", 0, 0
+	}
+	newest := claim{}
+	for c := range g.claims {
+		if c.epoch > newest.epoch {
+			newest = c
 		}
 	}
-	for _, seen := range all {
-		r := &seen.Report
-		superseded := r.Coordinator == seen.Name && newest.Coordinator != seen.Name &&
-			0 < r.Epoch && r.Epoch < newest.Epoch
+	for c, n := range g.claims {
+		superseded := c.own && newest.coordinator != c.coordinator && 0 < c.epoch &&
+			c.epoch < newest.epoch
 		switch {
-		case !seen.Connected, superseded && !r.Electing:
+		case superseded:
 			continue
-		case r.Electing, r.Coordinator == "":
-			return "", 0, 0
-		case agents > 0 && r.Coordinator != coordinator, epoch != 0 && r.Epoch != 0 && r.Epoch != epoch:
+		case agents > 0 && c.coordinator != coordinator, epoch != 0 && c.epoch != 0 && c.epoch != epoch:
 			return "", 0, 0
 		}
-		coordinator, epoch = r.Coordinator, max(epoch, r.Epoch)
-		agents++
+		coordinator, epoch = c.coordinator, max(epoch, c.epoch)
+		agents += n
 	}
 	return coordinator, epoch, agents
 }
@@ -117,13 +143,29 @@ func (s *Sightings) Forget(namespace, group string, keep func(uid string) bool) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := groupKey{namespace, group}
-	for uid, seen := range s.groups[key] {
+	g := s.groups[key]
+	if g == nil {
+		return
+	}
+	for uid, seen := range g.of {
 		if seen.subscription == nil && !keep(uid) {
-			delete(s.groups[key], uid)
+			delete(g.of, uid)
 		}
 	}
-	if len(s.groups[key]) == 0 {
+	if len(g.of) == 0 {
 		delete(s.groups, key)
+	}
+}
+
+// keepRows keeps of the tables of a group what its newest roster leaves; nil: the group does not
+// exist.
+func (s *Sightings) keepRows(key groupKey, r *Roster) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.groups[key]; g != nil {
+		for _, seen := range g.of {
+			seen.Report.Table = rowsBy(r, seen.Report.Table)
+		}
 	}
 }
 
@@ -131,13 +173,15 @@ func (s *Sightings) Forget(namespace, group string, keep func(uid string) bool) 
 func (s *Sightings) opened(n identity.Name, by *subscription) {
 	s.change(n, func() bool {
 		key := groupKey{n.Namespace, n.Group}
-		if s.groups[key] == nil {
-			s.groups[key] = map[string]*sighting{}
+		g := s.groups[key]
+		if g == nil {
+			g = &sightedGroup{of: map[string]*sighting{}, claims: map[claim]int{}}
+			s.groups[key] = g
 		}
-		seen := s.groups[key][n.UID]
+		seen := g.of[n.UID]
 		if seen == nil {
 			seen = &sighting{Sighting: Sighting{Name: n.Pod, UID: n.UID}}
-			s.groups[key][n.UID] = seen
+			g.of[n.UID] = seen
 		}
 		if seen.subscription != nil && seen.subscription.number > by.number {
 			return false
@@ -149,39 +193,57 @@ func (s *Sightings) opened(n identity.Name, by *subscription) {
 
 // reported stores a report, unless the pod has a newer subscription.
 func (s *Sightings) reported(n identity.Name, by *subscription, r Report) {
-	s.change(n, func() bool {
-		seen := s.groups[groupKey{n.Namespace, n.Group}][n.UID]
-		if seen == nil || seen.subscription != by {
-			return false
-		}
+	s.update(n, by, func(_ *sightedGroup, seen *sighting) {
 		if !seen.Connected {
 			seen.Connected, seen.Since = true, s.now()
 			s.connected++
 		}
 		seen.Report = r
-		return true
 	})
 }
 
 // closed ends a subscription, unless the pod has a newer one.
 func (s *Sightings) closed(n identity.Name, by *subscription) {
-	s.change(n, func() bool {
-		key := groupKey{n.Namespace, n.Group}
-		seen := s.groups[key][n.UID]
-		if seen == nil || seen.subscription != by {
-			return false
-		}
+	s.update(n, by, func(g *sightedGroup, seen *sighting) {
 		seen.subscription = nil
 		if seen.Since.IsZero() { // it never reported
-			delete(s.groups[key], n.UID)
-			return true
+			delete(g.of, n.UID)
+			return
 		}
 		if seen.Connected {
 			seen.Connected, seen.Since = false, s.now()
 			s.connected--
 		}
+	})
+}
+
+// update changes what the current subscription of a pod may change.
+func (s *Sightings) update(n identity.Name, by *subscription, set func(*sightedGroup, *sighting)) {
+	s.change(n, func() bool {
+		g := s.groups[groupKey{n.Namespace, n.Group}]
+		if g == nil || g.of[n.UID] == nil || g.of[n.UID].subscription != by {
+			return false
+		}
+		seen := g.of[n.UID]
+		g.count(seen, -1)
+		set(g, seen)
+		g.count(seen, 1)
 		return true
 	})
+}
+
+// count adds so many to the claim of an agent, if it is connected.
+func (g *sightedGroup) count(seen *sighting, n int) {
+	if !seen.Connected {
+		return
+	}
+	c := claim{}
+	if r := &seen.Report; !r.Electing && r.Coordinator != "" {
+		c = claim{r.Coordinator, r.Epoch, r.Coordinator == seen.Name}
+	}
+	if g.claims[c] += n; g.claims[c] == 0 {
+		delete(g.claims, c)
+	}
 }
 
 func (s *Sightings) change(n identity.Name, change func() bool) {
