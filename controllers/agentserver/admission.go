@@ -72,7 +72,7 @@ func (a *Admission) Readmit(ctx context.Context, name identity.Name) error {
 	return nil
 }
 
-// Present looks for a pod in the cache. It reports true if that cannot be asked.
+// Present looks for a pod in the cache. If the cache fails, it reports true.
 func (a *Admission) Present(name identity.Name) bool {
 	pod := &corev1.Pod{}
 	key := types.NamespacedName{Namespace: name.Namespace, Name: name.Pod}

@@ -9,9 +9,9 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// How often the API server is asked about pods that join or renew: two requests each. 5,000 pods
-// that start at once are in after 25 s, if the API server is that quick. While the manager's own
-// writes pile up, because the API server is slow or much happens, there are fewer of these requests.
+// A pod that joins costs the API server two requests, and one that renews costs one. 5,000 pods that
+// start at once are in after 25 s, if the API server is that quick. The manager makes fewer of these
+// requests while its own writes pile up, because the API server is slow or much happens.
 const (
 	requestsPerSecond    = 400
 	requestsBesideWrites = 50
@@ -48,7 +48,7 @@ func (w *Writes) Pace() flowcontrol.RateLimiter {
 	}
 }
 
-// pace is the rate beside the manager's writes, and alone the one without them.
+// pace has two rates: its own counts while many writes are under way, and alone counts otherwise.
 type pace struct {
 	flowcontrol.RateLimiter
 	alone  flowcontrol.RateLimiter

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// TurnLimits bound what is asked for by many and costs somebody something. A source is what cannot be
-// forged, such as an address; a tenant is whom a source says that it asks for.
+// TurnLimits bound requests that many make and that cost somebody something. Each request comes from
+// a source, which cannot be forged, such as an address. It names a tenant, which may be a lie.
 type TurnLimits struct {
 	AtOnce   int           // of all sources together
 	OfSource int           // at once
@@ -26,9 +26,9 @@ type TurnLimits struct {
 // maxSources bounds how many sources are remembered: those that have come lately.
 const maxSources = 8192
 
-// Turns hands out turns within limits. The next turn is for whoever asks for a tenant, and comes
-// from a source, that both have waited longest: so neither a tenant nor a source keeps others
-// waiting, also not a source that says that it asks for many tenants. It is safe for concurrent use.
+// Turns hands out turns within limits. The next turn goes to the request whose tenant and source both
+// had their last turn longest ago. So neither a tenant with many sources nor a source that names many
+// tenants keeps others waiting. It is safe for concurrent use.
 type Turns struct {
 	TurnLimits
 	now func() time.Time
@@ -170,8 +170,8 @@ func (t *Turns) handOut() {
 	}
 }
 
-// next returns whose turn is next; -1: nobody's. Who comes from a source that has as many as it may
-// is passed over.
+// next returns the index of the request that gets the next turn; -1: there is none. It passes over
+// sources that have OfSource turns.
 func (t *Turns) next() int {
 	next, first, second := -1, 0, 0
 	for i, w := range t.waiting {
@@ -196,8 +196,9 @@ func (t *Turns) tenant(name string) *tenant {
 	return of
 }
 
-// makeRoom reports whether one more of a source may wait for a tenant. When as many wait as may, the
-// source of which most do makes room for one of which fewer do.
+// makeRoom reports whether one more request of a source may wait for a tenant. If OfTenant of them
+// wait, the newest request of the source that has most of them is sent away, if that source has more
+// than this one would have.
 func (t *Turns) makeRoom(tenant string, s *source) bool {
 	if of := t.tenants[tenant]; of == nil || t.OfTenant == 0 || of.waiting < t.OfTenant {
 		return true

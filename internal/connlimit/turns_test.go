@@ -158,3 +158,78 @@ func TestSourcesAreForgotten(t *testing.T) {
 		stays()
 	})
 }
+
+// A tenant has the next turn after one of each other tenant, and a source after one of each other
+// source, however many sources the others have, and however many tenants they name.
+func TestTenantsAndSourcesComeByTurns(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		limits := few
+		limits.AtOnce, limits.Waiting, limits.Patience = 1, 10, time.Hour
+		all := NewTurns(limits, time.Now)
+		var order []string
+		var waiting sync.WaitGroup
+		take := func(tenant, source string) {
+			waiting.Go(func() {
+				done, err := all.Take(context.Background(), tenant, source)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				order = append(order, tenant)
+				done()
+			})
+			synctest.Wait()
+		}
+		first := mustTake(t, all, "first")
+		for i := range 8 {
+			take("herd", fmt.Sprint("of the herd ", i))
+			take(fmt.Sprint("forged ", i), "forger")
+		}
+		take("modest", "of the modest one")
+		first()
+		waiting.Wait()
+		if at := slices.Index(order, "modest"); at != 2 {
+			t.Errorf("the modest tenant had turn %d: %q", at, order)
+		}
+	})
+}
+
+// When as many wait for a tenant as may, the source of which most do has to make room.
+func TestWhoNamesATenantMostMakesRoom(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		limits := few
+		limits.AtOnce, limits.OfTenant = 1, 3
+		all := NewTurns(limits, time.Now)
+		first := mustTake(t, all, "first")
+		ended := map[string]chan error{"forger": make(chan error, 4), "pod": make(chan error, 4)}
+		take := func(source string) {
+			go func() {
+				done, err := all.Take(context.Background(), "shop", source)
+				if err == nil {
+					done()
+				}
+				ended[source] <- err
+			}()
+			synctest.Wait()
+		}
+		for range 4 {
+			take("forger") // the fourth has no place
+		}
+		take("pod")
+		take("pod") // it would have as many then as the forger has left
+		for range 2 {
+			if err := <-ended["forger"]; !errors.Is(err, ErrBusy) {
+				t.Errorf("one that is too many got %v", err)
+			}
+		}
+		if err := <-ended["pod"]; !errors.Is(err, ErrBusy) {
+			t.Errorf("the second one of the pod got %v", err)
+		}
+		first()
+		for _, source := range []string{"forger", "forger", "pod"} {
+			if err := <-ended[source]; err != nil {
+				t.Errorf("one that waited got %v", err)
+			}
+		}
+	})
+}

@@ -13,11 +13,11 @@ import (
 // tenant has, not on its certificates:
 //
 //   - A stray is a connection of a pod that the manager does not see, and that is not on the roster
-//     of its group either. The second are served: a voter whose pod was deleted may still run.
-//   - A stray that is told that it is gone is sent away after that. It may come again, and is served
-//     when the manager sees the pod.
-//   - Others are not told so: those that say nothing, and those that may use a newer roster than
-//     this manager knows. For one namespace, straysOfNamespace of them stay, the newest.
+//     of its group either. (A voter whose pod was deleted may still run, and is served.)
+//   - The manager tells a stray that it is gone, and then closes its connection. The stray may come
+//     again: the manager serves it when it sees the pod.
+//   - The manager does not tell that to strays that have not reported, or that may use a newer roster
+//     than it knows. The newest straysOfNamespace of them stay, for each namespace.
 //   - Strays do not count among the agents whose return is awaited.
 
 // straysOfNamespace is how many pods of a namespace may be connected before the manager sees them:

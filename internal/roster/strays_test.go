@@ -98,8 +98,8 @@ func (c *caller) sentAway(t *testing.T) {
 	}
 }
 
-// A tenant makes a pod, has it join, deletes it, and so on. Of the pods that are gone nothing is
-// left; they are sent away again when they come back, until their pods are there.
+// A tenant makes a pod, has it join, deletes it, and so on. The manager sends their agents away, also
+// when they come back, and keeps nothing of them. When a pod is there again, its agent stays.
 func TestPodsThatAreGoneAreSentAway(t *testing.T) {
 	const pods = 3 * straysOfNamespace / 2
 	m, watch := watchingManager(t)
@@ -282,7 +282,7 @@ func many(row Row, n int) (all []Row) {
 	return all
 }
 
-// Agents come, report and go. Whether they agree is what looking at all of them says.
+// Agents come, report and go. Each time Agreed says the same as a look at all of them.
 func TestAgreementIsWhatAllAgentsSay(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	agreed := 0
@@ -348,8 +348,8 @@ func agreedByAll(all []Sighting) (coordinator string, epoch int64, agents int) {
 	return coordinator, epoch, agents
 }
 
-// A tenant with many pods in a group does not hold the lock, which others need, for longer: whether
-// its agents agree takes as long for twenty of them as for 20,000, whatever they say.
+// A tenant with many pods in a group does not hold the lock for longer, which others need: Agreed
+// takes as long for twenty agents as for 20,000, whatever they say.
 func TestAgreementDoesNotDependOnHowManyAgentsThereAre(t *testing.T) {
 	for name, says := range map[string]func(int) Report{
 		"all the same":  func(int) Report { return Report{Coordinator: "p", Epoch: 7} },
