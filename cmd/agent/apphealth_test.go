@@ -28,7 +28,7 @@ func TestRosterHasTheAppProbed(t *testing.T) {
 	dir, links := t.TempDir(), []string{port.Of(t), port.Of(t)}
 	file := filepath.Join(dir, "roster.json")
 	text := fmt.Sprintf(
-		`{"group": "g", "processes": [
+		`{"group": "g", "safety": "Classic", "processes": [
 			{"name": "a", "address": %q, "priority": 1},
 			{"name": "b", "address": %q, "priority": 2}],
 		"appHealth": {"httpGet": {"path": "/healthz", "port": %s},

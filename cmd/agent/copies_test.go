@@ -118,7 +118,7 @@ func (a *staticAgent) follows(t *testing.T, want string) {
 // classic writes a roster file with a and b, of which b has the higher priority.
 func classic(t *testing.T, dir string, links []string) (file string) {
 	t.Helper()
-	return rosterFile(t, dir, "roster.json", fmt.Sprintf(`{"group": "g", "processes": [
+	return rosterFile(t, dir, "roster.json", fmt.Sprintf(`{"group": "g", "safety": "Classic", "processes": [
 		{"name": "a", "address": %q, "priority": 1},
 		{"name": "b", "address": %q, "priority": 2}]}`, links[0], links[1]))
 }

@@ -31,7 +31,7 @@ func TestFloodedAgent(t *testing.T) {
 	file := filepath.Join(dir, "roster.json")
 	links, status := []string{port.Of(t), port.Of(t)}, port.Of(t)
 	apps := []string{port.Of(t), port.Of(t)}
-	text := fmt.Sprintf(`{"group": "g", "processes": [
+	text := fmt.Sprintf(`{"group": "g", "safety": "Classic", "processes": [
 		{"name": "a", "address": %q, "priority": 1},
 		{"name": "b", "address": %q, "priority": 2}]}`, links[0], links[1])
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -11,7 +11,7 @@ import (
 func makeKeys(t *testing.T, dir, process string) error {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "roster.json")
-	text := `{"group": "g", "processes": [{"name": "` + process + `", "priority": 1}]}`
+	text := `{"group": "g", "safety": "Classic", "processes": [{"name": "` + process + `", "priority": 1}]}`
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func untilItFollows(t *testing.T, limit string) (lines []string) {
 		"proc/self/cgroup":      "0::/\n",
 		"proc/self/mountinfo":   "30 24 0:26 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n",
 		"sys/fs/cgroup/cpu.max": limit,
-		"roster.json": fmt.Sprintf(`{"group": "g", "processes": [
+		"roster.json": fmt.Sprintf(`{"group": "g", "safety": "Classic", "processes": [
 			{"name": "a", "address": %q, "priority": 1},
 			{"name": "b", "address": %q, "priority": 2}]}`, links[0], links[1]),
 	} {

@@ -62,16 +62,16 @@ func TestFilesThatAreTheSameToAGroup(t *testing.T) {
 		}
 		return r
 	}
-	bare := parse(`{"group": "g", "processes": [{"name": "a"}, {"name": "b"}]}`)
+	bare := parse(`{"group": "g", "safety": "Classic", "processes": [{"name": "a"}, {"name": "b"}]}`)
 	for text, same := range map[string]bool{
 		`{"group": "g", "algorithm": "Bully", "safety": "Classic", "rules": 1, "generation": 1,
 		"heartbeatMilliseconds": 100, "processes": [{"name": "a", "uid": "a", "voter": true},
 		{"name": "b", "priority": 1, "address": "192.0.2.1:4041"}]}`: true,
-		`{"group": "g", "appHealth": {"session": {}}, "processes": [{"name": "a"}, {"name": "b"}]}`: true,
-		`{"group": "g", "processes": [{"name": "b"}, {"name": "a"}]}`:                               false,
-		`{"group": "g", "processes": [{"name": "a"}, {"name": "b", "priority": 2}]}`:                false,
-		`{"group": "g", "generation": 2, "processes": [{"name": "a"}, {"name": "b"}]}`:              false,
-		`{"group": "h", "processes": [{"name": "a"}, {"name": "b"}]}`:                               false,
+		`{"group": "g", "safety": "Classic", "appHealth": {"session": {}}, "processes": [{"name": "a"}, {"name": "b"}]}`: true,
+		`{"group": "g", "safety": "Classic", "processes": [{"name": "b"}, {"name": "a"}]}`:                               false,
+		`{"group": "g", "safety": "Classic", "processes": [{"name": "a"}, {"name": "b", "priority": 2}]}`:                false,
+		`{"group": "g", "safety": "Classic", "generation": 2, "processes": [{"name": "a"}, {"name": "b"}]}`:              false,
+		`{"group": "h", "safety": "Classic", "processes": [{"name": "a"}, {"name": "b"}]}`:                               false,
 	} {
 		if got := parse(text); (got.FileDigest() == bare.FileDigest()) != same {
 			t.Errorf("%s: %s, the bare one has %s", text, got.FileDigest(), bare.FileDigest())

@@ -60,7 +60,7 @@ func ReadFile(path string) (Roster, error) {
 }
 
 // Parse reads a roster from JSON. An unknown field is an error. Absent fields get the API's
-// defaults: namespace "default", generation 1, algorithm Bully, safety Classic,
+// defaults: namespace "default", generation 1, algorithm Bully, safety Guarded,
 // heartbeatMilliseconds 100, timeoutMilliseconds 500, leaseMilliseconds 1000,
 // leaseMinimumMilliseconds one heartbeat (lease.DefaultMinimum), preemption Delayed with
 // stableSeconds 5, rules 1, no appHealth. The defaults of a process are its name as uid, priority 1
@@ -74,7 +74,7 @@ func Parse(data []byte) (Roster, error) {
 		Namespace:             "default",
 		Generation:            1,
 		Algorithm:             "Bully",
-		Safety:                Classic,
+		Safety:                Guarded,
 		HeartbeatMilliseconds: 100,
 		TimeoutMilliseconds:   500,
 		LeaseMilliseconds:     1000,

@@ -202,7 +202,8 @@ func (r Roster) validateProcesses() error {
 		if r.Safety == Guarded && p.Voter && p.StateID == "" {
 			return fmt.Errorf("process %d: %s votes, and a voter of a Guarded group that lost its "+
 				"state directory would break its promises, so the roster must name the directory: "+
-				"set stateID to what `agent init --state-dir DIR` prints", i, p.Name)
+				"set stateID to what `agent init --state-dir DIR` prints; or set safety to Classic, if "+
+				"two may coordinate for a while", i, p.Name)
 		}
 		names[p.Name] = true
 	}

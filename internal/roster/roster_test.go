@@ -15,7 +15,7 @@ import (
 
 func TestFileWithDefaults(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "roster.json")
-	must(t, os.WriteFile(path, []byte(`{"group":"lab","processes":[{"name":"p1","address":"127.0.0.1:4041"},{"name":"p2","priority":0,"voter":false}]}`), 0o600))
+	must(t, os.WriteFile(path, []byte(`{"group":"lab","processes":[{"name":"p1","address":"127.0.0.1:4041","stateID":"m-1"},{"name":"p2","priority":0,"voter":false}]}`), 0o600))
 	got, err := ReadFile(path)
 	must(t, err)
 	want := Roster{
@@ -23,10 +23,13 @@ func TestFileWithDefaults(t *testing.T) {
 		Group:      "lab",
 		Generation: 1,
 		Algorithm:  "Bully",
-		Safety:     "Classic",
+		Safety:     "Guarded",
 		Heartbeat:  100 * time.Millisecond,
 		Timeout:    500 * time.Millisecond,
 		Lease:      time.Second,
+
+		LeaseMinimum: 100 * time.Millisecond,
+
 		Preemption: Delayed,
 		Stable:     5 * time.Second,
 		Processes: []Process{
@@ -36,6 +39,7 @@ func TestFileWithDefaults(t *testing.T) {
 				Address:  "127.0.0.1:4041",
 				Priority: 1,
 				Voter:    true,
+				StateID:  "m-1",
 			}, {Name: "p2", UID: "p2"}},
 	}
 	if !got.Equal(want) {
@@ -143,23 +147,23 @@ func TestFilesThatAreRefused(t *testing.T) {
 		},
 		"long stable":   {`{"group":"lab","preemption":{"stableSeconds":3601}}`, "between 0 and 3600"},
 		"unknown in it": {`{"group":"lab","preemption":{"stable":1}}`, "stable"},
-		"state ID":      {`{"group":"lab","processes":[{"name":"a","stateID":"a b"}]}`, "state ID"},
+		"state ID":      {`{"group":"lab","safety":"Classic","processes":[{"name":"a","stateID":"a b"}]}`, "state ID"},
 		"voter without a state ID": {
 			`{"group":"lab","safety":"Guarded","processes":[{"name":"a","stateID":"s"},{"name":"b"}]}`,
 			"b votes",
 		},
-		"twice": {`{"group":"lab","processes":[{"name":"a"},{"name":"a"}]}`, "twice"},
+		"twice": {`{"group":"lab","safety":"Classic","processes":[{"name":"a"},{"name":"a"}]}`, "twice"},
 		"priority": {
-			`{"group":"lab","processes":[{"name":"a","priority":1000001}]}`,
+			`{"group":"lab","safety":"Classic","processes":[{"name":"a","priority":1000001}]}`,
 			"between 0 and 1000000",
 		},
 		"address": {
-			`{"group":"lab","processes":[{"name":"a","address":"localhost"}]}`,
+			`{"group":"lab","safety":"Classic","processes":[{"name":"a","address":"localhost"}]}`,
 			"HOST:PORT",
 		},
-		"uid": {`{"group":"lab","processes":[{"name":"a","uid":"a/b"}]}`, "uid"},
+		"uid": {`{"group":"lab","safety":"Classic","processes":[{"name":"a","uid":"a/b"}]}`, "uid"},
 		"too many": {
-			`{"group":"lab","processes":[` + strings.Repeat(`{"name":"a"},`,
+			`{"group":"lab","safety":"Classic","processes":[` + strings.Repeat(`{"name":"a"},`,
 				100) + `{"name":"a"}]}`,
 			"at most 100",
 		},

@@ -25,6 +25,7 @@ func shortCertificate(t *testing.T) func() {
 	write(t, filepath.Join(folder, "roster.json"), map[string]any{
 		"namespace": "shop",
 		"group":     "edge",
+		"safety":    "Classic",
 		"algorithm": "Bully",
 		"processes": []any{map[string]any{"name": "edge-0", "address": addresses["listen"], "priority": 1}},
 	})
