@@ -163,12 +163,17 @@ type Process struct {
 
 // PrioritySource determines how a pod's priority is derived.
 //
-// +kubebuilder:validation:Enum=Ordinal
+// +kubebuilder:validation:Enum=Ordinal;ReverseOrdinal
 type PrioritySource string
 
-// Ordinal derives the priority from the number at the end of the pod's name, plus 1. StatefulSets
-// number their pods this way.
-const Ordinal PrioritySource = "Ordinal"
+// The sources of a priority. StatefulSets number their pods at the end of the name.
+const (
+	// Ordinal: the number at the end of the pod's name, plus 1. The highest ordinal goes first.
+	Ordinal PrioritySource = "Ordinal"
+	// ReverseOrdinal: 1000000 less that number. The lowest ordinal goes first, which a StatefulSet
+	// restarts and removes last.
+	ReverseOrdinal PrioritySource = "ReverseOrdinal"
+)
 
 // PriorityPolicy determines the priority of pods that spec.processes does not list.
 type PriorityPolicy struct {
@@ -181,7 +186,9 @@ type PriorityPolicy struct {
 	Default *int32 `json:"default,omitempty"`
 
 	// from derives the priority from the pod. Ordinal uses the number at the end of the pod's name,
-	// plus 1; a pod without such a number gets the default priority.
+	// plus 1: the highest ordinal goes first. ReverseOrdinal uses 1000000 less that number: the lowest
+	// goes first, which a StatefulSet restarts and removes last. A pod without such a number gets the
+	// default priority.
 	// +optional
 	From PrioritySource `json:"from,omitempty"`
 }

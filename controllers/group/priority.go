@@ -15,9 +15,12 @@ func priorityOf(spec *v1.ElectionGroupSpec, name string) int32 {
 			return *p.Priority
 		}
 	}
-	if spec.Priority.From == v1.Ordinal {
-		if ordinal, ok := ordinalOf(name); ok {
+	if ordinal, ok := ordinalOf(name); ok {
+		switch spec.Priority.From {
+		case v1.Ordinal:
 			return ordinal + 1
+		case v1.ReverseOrdinal:
+			return roster.MaxPriority - ordinal
 		}
 	}
 	if spec.Priority.Default != nil {

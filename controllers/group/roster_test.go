@@ -33,6 +33,19 @@ func TestPriority(t *testing.T) {
 			t.Errorf("%s has priority %d, want %d", name, got, want)
 		}
 	}
+	spec.Priority.From = v1.ReverseOrdinal // a StatefulSet's lowest ordinal first
+	for name, want := range map[string]int32{
+		"web-1":       100,
+		"web-0":       1_000_000,
+		"web-41":      999_959,
+		"web-999999":  1, // it may coordinate
+		"web-1000000": 7,
+		"web":         7,
+	} {
+		if got := priorityOf(&spec, name); got != want {
+			t.Errorf("in reverse %s has priority %d, want %d", name, got, want)
+		}
+	}
 	spec.Priority.From = ""
 	if got := priorityOf(&spec, "web-0"); got != 7 {
 		t.Errorf("without from, web-0 has priority %d, want the default", got)

@@ -56,7 +56,7 @@ func TestRefusedCreation(t *testing.T) {
 		{"process without a priority", func(g *podestav1.ElectionGroup) { g.Spec.Processes = []podestav1.Process{{Name: "a"}} },
 			"spec.processes[0].priority: Required value"},
 		{"unknown source of priorities", func(g *podestav1.ElectionGroup) { g.Spec.Priority.From = "Node" },
-			`spec.priority.from: Unsupported value: "Node": supported values: "Ordinal"`},
+			`spec.priority.from: Unsupported value: "Node": supported values: "Ordinal", "ReverseOrdinal"`},
 
 		{"the same process twice", func(g *podestav1.ElectionGroup) {
 			g.Spec.Processes = append(processes(2, 1), processes(1, 7)...)
