@@ -33,7 +33,7 @@ SCALE  ?=
 
 .PHONY: scale
 scale: bin/manager control-plane ## Load a manager with GROUPS=200 groups of five pods: memory, failovers, a restart.
-	@echo "scale: $(GROUPS) groups on a control plane of their own (25 pods a second may join)"
+	@echo "scale: $(GROUPS) groups on a control plane of their own"
 	@go run -C bench ./scale --manager $(CURDIR)/bin/manager --root $(CURDIR) --groups $(GROUPS) $(SCALE)
 
 ##@ Prove

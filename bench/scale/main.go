@@ -123,7 +123,7 @@ type options struct {
 const (
 	perNamespace = 50  // groups
 	perNode      = 100 // pods, each of another group
-	joining      = 8   // groups whose agents join at a time
+	joining      = 500 // groups whose agents join at a time: a herd
 
 	// from a coordinator's end to the next one's reports: the median with default leases
 	electing = 90 * time.Millisecond

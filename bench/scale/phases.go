@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// startAgents starts the agents, a few groups at a time: a manager admits 25 pods a second.
+// startAgents starts the agents of many groups at a time, as when all pods start at once.
 func (s *site) startAgents(ctx context.Context) error {
 	ctx, release := s.untilEnded(ctx)
 	defer release()
