@@ -148,12 +148,11 @@ func TestTheLeaderIsMarked(t *testing.T) {
 	c := interceptor.NewClient(nil, interceptor.Funcs{
 		Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration,
 			_ ...client.ApplyOption) error {
-			wrote = append(wrote, "label "+*object.(*corev1ac.PodApplyConfiguration).Name)
-			return nil
-		},
-		Patch: func(_ context.Context, _ client.WithWatch, object client.Object, _ client.Patch,
-			_ ...client.PatchOption) error {
-			wrote = append(wrote, "unlabel "+object.GetName())
+			pod, what := object.(*corev1ac.PodApplyConfiguration), "label "
+			if pod.Labels == nil {
+				what = "unlabel "
+			}
+			wrote = append(wrote, what+*pod.Name)
 			return nil
 		},
 	})

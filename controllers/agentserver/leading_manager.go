@@ -42,7 +42,7 @@ func MarkLeader(ctx context.Context, c client.Client, live client.Reader,
 	if err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: pod}, own); err != nil {
 		return fmt.Errorf("read the manager's own pod (POD_NAME): %w", err)
 	}
-	_, err := byuid.SetLabel(ctx, c, byuid.PodOf(own), v1.LeaderLabel, "true", leaderOwner)
+	_, err := byuid.SetLabel(ctx, c, byuid.PodOf(own), v1.LeaderLabel, "true", nil, leaderOwner)
 	if err != nil {
 		return fmt.Errorf("put label %s on pod %s: %w", v1.LeaderLabel, pod, err)
 	}

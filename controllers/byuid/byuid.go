@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -32,27 +33,37 @@ func PodOf(pod *corev1.Pod) Pod {
 	}
 }
 
-// SetLabel applies a label to the pod and returns the pod's resource version. With the UID, an
-// apply never makes a pod. The error satisfies Replaced if the pod is gone.
+// SetLabel applies a label to the pod, with annotations that go with it, and returns the pod's
+// resource version. If somebody else has set one of the annotations otherwise, SetLabel leaves them
+// all alone. With the UID, an apply never makes a pod. The error satisfies Replaced if the pod is
+// gone.
 func SetLabel(ctx context.Context, c client.Client, pod Pod, label, value string,
-	owner client.FieldOwner) (version string, err error) {
+	annotations map[string]string, owner client.FieldOwner) (version string, err error) {
 	wanted := corev1ac.Pod(pod.Name, pod.Namespace).
 		WithUID(pod.UID).
-		WithLabels(map[string]string{label: value})
-	if err := c.Apply(ctx, wanted, owner, client.ForceOwnership); err != nil {
-		return "", err
+		WithLabels(map[string]string{label: value}).
+		WithAnnotations(annotations)
+	err = c.Apply(ctx, wanted, owner)
+	if apierrors.IsConflict(err) {
+		wanted.Annotations = nil
+		err = c.Apply(ctx, wanted, owner, client.ForceOwnership)
 	}
-	if wanted.ResourceVersion == nil {
-		return "", nil
-	}
-	return *wanted.ResourceVersion, nil
+	return ptr.Deref(wanted.ResourceVersion, ""), err
 }
 
-// RemoveLabel takes a label off the pod and returns the pod's resource version; empty if the pod is
-// gone, which is no error. It patches rather than applies without the label: so the label goes also
-// where someone else put it, such as a pod template.
+// RemoveLabel takes off the pod what SetLabel has put on it, and returns the pod's resource version;
+// empty if the pod is gone, which is no error. The label goes also where someone else put it, such as
+// a pod template.
 func RemoveLabel(ctx context.Context, c client.Client, pod Pod, label string,
 	owner client.FieldOwner) (version string, err error) {
+	without := corev1ac.Pod(pod.Name, pod.Namespace).WithUID(pod.UID)
+	err = c.Apply(ctx, without, owner)
+	if _, stays := without.Labels[label]; err != nil || !stays {
+		if Replaced(err) {
+			return "", nil
+		}
+		return ptr.Deref(without.ResourceVersion, ""), err
+	}
 	patched := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 	patch := fmt.Sprintf(`{"metadata":{"uid":%q,"labels":{%q:null}}}`, pod.UID, label)
 	err = c.Patch(ctx, patched, client.RawPatch(types.MergePatchType, []byte(patch)), owner)

@@ -3,6 +3,8 @@ package byuid
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,14 +41,17 @@ func TestWritesNameThePod(t *testing.T) {
 	var wrote []string
 	c := interceptor.NewClient(nil, interceptor.Funcs{
 		Apply: func(_ context.Context, _ client.WithWatch, object runtime.ApplyConfiguration,
-			_ ...client.ApplyOption) error {
+			options ...client.ApplyOption) error {
 			wanted := object.(*corev1ac.PodApplyConfiguration)
-			if wanted.UID == nil || *wanted.UID != pod.UID ||
-				wanted.Labels["role"] != "coordinator" {
+			if wanted.UID == nil || *wanted.UID != pod.UID {
 				t.Errorf("applied %+v", wanted)
 			}
-			wrote = append(wrote, "apply")
-			wanted.WithResourceVersion("8")
+			wrote = append(wrote, fmt.Sprintf("apply %q %q %t", wanted.Labels["role"],
+				wanted.Annotations["cost"], slices.Contains(options, client.ApplyOption(client.ForceOwnership))))
+			if wanted.Annotations["cost"] == "other" {
+				return conflict
+			}
+			wanted.WithResourceVersion("8").WithLabels(map[string]string{"role": "of its template"})
 			return nil
 		},
 		Patch: func(_ context.Context, _ client.WithWatch, object client.Object, p client.Patch,
@@ -61,7 +66,9 @@ func TestWritesNameThePod(t *testing.T) {
 			return nil
 		},
 	})
-	version, err := SetLabel(t.Context(), c, pod, "role", "coordinator", "us")
+	version, err := SetLabel(t.Context(), c, pod, "role", "coordinator", map[string]string{
+		"cost": "other", // than somebody else has set
+	}, "us")
 	if version != "8" || err != nil {
 		t.Errorf("SetLabel: %q, %v", version, err)
 	}
@@ -69,7 +76,8 @@ func TestWritesNameThePod(t *testing.T) {
 	if version != "9" || err != nil {
 		t.Errorf("RemoveLabel: %q, %v", version, err)
 	}
-	if got := strings.Join(wrote, " "); got != "apply patch" {
+	if got := strings.Join(wrote, ", "); got != `apply "coordinator" "other" false, `+
+		`apply "coordinator" "" true, apply "" "" false, patch` {
 		t.Errorf("it wrote %q", got)
 	}
 }
@@ -93,7 +101,7 @@ func TestReplaced(t *testing.T) {
 			t.Errorf("%s: %t", test.name, got)
 		}
 		c := interceptor.NewClient(nil, interceptor.Funcs{
-			Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			Apply: func(context.Context, client.WithWatch, runtime.ApplyConfiguration, ...client.ApplyOption) error {
 				return test.err
 			},
 		})

@@ -81,7 +81,11 @@ func (w *writes) client() client.Client {
 			_ ...client.ApplyOption) error {
 			switch object := object.(type) {
 			case *corev1ac.PodApplyConfiguration:
-				err := w.note(fmt.Sprintf("label %s of %s", *object.Name, *object.UID))
+				what := fmt.Sprintf("label %s of %s", *object.Name, *object.UID)
+				if object.Labels == nil {
+					what = "unlabel " + *object.Name
+				}
+				err := w.note(what)
 				if err != nil {
 					return err
 				}
@@ -96,14 +100,6 @@ func (w *writes) client() client.Client {
 			default:
 				return fmt.Errorf("%T is applied", object)
 			}
-		},
-		Patch: func(_ context.Context, _ client.WithWatch, object client.Object, _ client.Patch,
-			_ ...client.PatchOption) error {
-			if err := w.note("unlabel " + object.GetName()); err != nil {
-				return err
-			}
-			object.SetResourceVersion(strconv.Itoa(w.version))
-			return nil
 		},
 		Delete: func(_ context.Context, _ client.WithWatch, object client.Object,
 			options ...client.DeleteOption) error {

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -110,9 +111,9 @@ func (vanished) Get(context.Context, client.ObjectKey, client.Object, ...client.
 	return apierrors.NewNotFound(schema.GroupResource{}, "")
 }
 
-func (v vanished) Patch(ctx context.Context, object client.Object, patch client.Patch,
-	options ...client.PatchOption) error {
-	return v.writes.Patch(ctx, object, patch, options...)
+func (v vanished) Apply(ctx context.Context, object runtime.ApplyConfiguration,
+	options ...client.ApplyOption) error {
+	return v.writes.Apply(ctx, object, options...)
 }
 
 // A group is deleted. The label goes from the pods that still name it, and from one that has just

@@ -125,6 +125,10 @@ func (d *roleDecision) refusedLately(o observation, pod types.UID, what string) 
 // second (kubernetes/kubernetes#99345). Nothing tells the manager when the cache shows it.
 const withoutLabel = 20 * time.Millisecond
 
+// deletionCost has a ReplicaSet remove the coordinator's pod last, of those that run: the others cost
+// 0. A pod that has a cost of its own keeps that.
+const deletionCost = "1000"
+
 // applyRole takes the role label off every pod but the coordinator's, then puts it on the
 // coordinator's. So there may be a moment without the label, never one with two. A pod that is
 // gone, or has been replaced, is left out: the watch brings the news. A write that fails keeps the
@@ -172,7 +176,8 @@ func (r *Reconciler) applyRole(ctx context.Context, d roleDecision, now time.Tim
 func (r *Reconciler) putRole(ctx context.Context, pod byuid.Pod, now time.Time,
 	next *state) (news bool, err error) {
 	next.writes.spend(now)
-	version, err := byuid.SetLabel(ctx, r.Client, pod, v1.RoleLabel, v1.RoleCoordinator, roleOwner)
+	version, err := byuid.SetLabel(ctx, r.Client, pod, v1.RoleLabel, v1.RoleCoordinator,
+		map[string]string{corev1.PodDeletionCost: deletionCost}, roleOwner)
 	switch message := refusedFor(err); {
 	case byuid.Replaced(err):
 		return false, nil

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/controllers/byuid"
 	"github.com/podesta-dev/podesta/test/envtest"
 )
 
@@ -40,15 +41,16 @@ func TestWhatTheManagerMayChangeInAPod(t *testing.T) {
 		"a label":                     {"member", `{"metadata":{"labels":{"app":"mine"}}}`, "may change only the labels podesta.dev/role and podesta.dev/leader"},
 		"a label away":                {"member", `{"metadata":{"labels":{"app":null}}}`, "may change only the labels podesta.dev/role and podesta.dev/leader"},
 		"all labels away":             {"marked", `{"metadata":{"labels":null}}`, "may change only the labels podesta.dev/role and podesta.dev/leader"},
-		"an annotation":               {"member", `{"metadata":{"annotations":{"podesta.dev/note":"x"}}}`, "may change only the labels of a pod"},
-		"an annotation away":          {"marked", `{"metadata":{"annotations":null}}`, "may change only the labels of a pod"},
-		"the image":                   {"member", `{"spec":{"containers":[{"name":"app","image":"mine"}]}}`, "may change only the labels of a pod"},
+		"an annotation":               {"member", `{"metadata":{"annotations":{"podesta.dev/note":"x"}}}`, "may change only the annotation"},
+		"an annotation away":          {"marked", `{"metadata":{"annotations":null}}`, "may change only the annotation"},
+		"the cost of its deletion":    {"member", `{"metadata":{"annotations":{"controller.kubernetes.io/pod-deletion-cost":"1000"}}}`, ""},
+		"the image":                   {"member", `{"spec":{"containers":[{"name":"app","image":"mine"}]}}`, "may change only labels and annotations of a pod"},
 		"the image, and a mark": {"member", `{"metadata":{"labels":{"podesta.dev/role":"coordinator"}},
-			"spec":{"containers":[{"name":"app","image":"mine"}]}}`, "may change only the labels of a pod"},
-		"a deadline":  {"member", `{"spec":{"activeDeadlineSeconds":60}}`, "may change only the labels of a pod"},
-		"a finalizer": {"member", `{"metadata":{"finalizers":["podesta.dev/keep"]}}`, "may change only the labels of a pod"},
+			"spec":{"containers":[{"name":"app","image":"mine"}]}}`, "may change only labels and annotations of a pod"},
+		"a deadline":  {"member", `{"spec":{"activeDeadlineSeconds":60}}`, "may change only labels and annotations of a pod"},
+		"a finalizer": {"member", `{"metadata":{"finalizers":["podesta.dev/keep"]}}`, "may change only labels and annotations of a pod"},
 		"an owner": {"member", `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"x","uid":"y"}]}}`,
-			"may change only the labels of a pod"},
+			"may change only labels and annotations of a pod"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := makePods(t)[test.pod]
@@ -70,8 +72,34 @@ func TestTheManagerAppliesAsItDoes(t *testing.T) {
 	manager := impersonate(t, account)
 	awaitPolicies(t, manager) // without them all of it passes
 	member := makePods(t)["member"]
-	role := corev1ac.Pod(member.Name, member.Namespace).WithUID(member.UID).WithLabels(map[string]string{v1.RoleLabel: v1.RoleCoordinator})
-	must(t, manager.Apply(t.Context(), role, client.FieldOwner("podesta-role"), client.ForceOwnership))
+	cost := func(pod *corev1.Pod) string {
+		must(t, kube.Get(t.Context(), client.ObjectKeyFromObject(pod), pod))
+		return pod.Labels[v1.RoleLabel] + "/" + pod.Annotations[corev1.PodDeletionCost]
+	}
+	for _, test := range []struct {
+		own, during, after string // the cost of a pod's deletion: the user's, and what the manager makes of it
+	}{
+		{"", v1.RoleCoordinator + "/1000", "/"},
+		{"7", v1.RoleCoordinator + "/7", "/7"},
+	} {
+		pod := member.DeepCopy()
+		if test.own != "" {
+			pod.Annotations = map[string]string{corev1.PodDeletionCost: test.own}
+			must(t, kube.Update(t.Context(), pod))
+		}
+		_, err := byuid.SetLabel(t.Context(), manager, byuid.PodOf(pod), v1.RoleLabel, v1.RoleCoordinator,
+			map[string]string{corev1.PodDeletionCost: "1000"}, "podesta-role")
+		must(t, err)
+		if got := cost(pod); got != test.during {
+			t.Errorf("the coordinator's pod has %s, want %s", got, test.during)
+		}
+		_, err = byuid.RemoveLabel(t.Context(), manager, byuid.PodOf(pod), v1.RoleLabel, "podesta-role")
+		must(t, err)
+		if got := cost(pod); got != test.after {
+			t.Errorf("after that its pod has %s, want %s", got, test.after)
+		}
+		member = pod
+	}
 
 	own := managerPod(t, "podesta-manager-applies")
 	must(t, kube.Create(t.Context(), own))
