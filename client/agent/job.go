@@ -104,7 +104,7 @@ func (j *job) start(work func(context.Context, Epoch) error) {
 func (j *job) ended(err error) {
 	j.mu.Lock()
 	j.gone, j.err = true, err
-	j.final = err == errExited || j.ctx.Context.Err() == nil
+	j.final = errors.Is(err, errExited) || j.ctx.Context.Err() == nil
 	if j.final {
 		j.finish(ErrPermissionOver) // for what the work has left behind
 		j.closing = true
@@ -203,8 +203,8 @@ func (j *job) watch() {
 // work has had half of the rest, and the other half is for ending the process. j.mu is held.
 func (j *job) overdueAt() time.Duration { return j.until - (j.until-j.end)/2 }
 
-// warn calls overdue, once, if the work has not returned and the permission is about to end. Without
-// a clock nobody knows when that is.
+// warn calls overdue, once, if the work has not returned and the permission is about to end.
+// Without a clock nobody knows when that is.
 func (j *job) warn() {
 	now := j.check()
 	j.mu.Lock()

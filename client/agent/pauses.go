@@ -16,8 +16,8 @@ import (
 // was not scheduled. The agent sees nothing of that. It then asks for a lease that is long enough,
 // within the group's bounds, so that the next such pause does not end the permission.
 //
-// It also answers what the agent asks over the session. That shows that this program runs, and reads
-// its session. It does not show that the work makes progress.
+// It also answers what the agent asks over the session. That shows that this program runs, and
+// reads its session. It does not show that the work makes progress.
 type pauses struct {
 	gaps  chan time.Duration // capacity 1
 	asked chan string        // capacity 1: the token of a question that is to be answered

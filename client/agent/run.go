@@ -46,8 +46,8 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 // as the agent reports a renewal. If the lease has run out meanwhile, nothing is left to give back:
 // this process stays a candidate, and if its agent has the lease again, work is called under the
 // new epoch. Work that does not return before the permission is over loses it all the same:
-// Client.Overdue says so shortly before, and can end the process. If it still runs 50 ms later, this
-// process is no candidate until it has returned.
+// Client.Overdue says so shortly before, and can end the process. If it still runs 50 ms later,
+// this process is no candidate until it has returned.
 //
 // The epoch of the lease may grow while the permission goes on: after an edit of the group, a
 // change of its voters, or a close election. Nobody else has acted in between, so the work goes on,
