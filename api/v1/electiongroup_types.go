@@ -163,7 +163,7 @@ type Process struct {
 
 // PrioritySource determines how a pod's priority is derived.
 //
-// +kubebuilder:validation:Enum=Ordinal;ReverseOrdinal
+// +kubebuilder:validation:Enum=Ordinal;ReverseOrdinal;Label
 type PrioritySource string
 
 // The sources of a priority. StatefulSets number their pods at the end of the name.
@@ -173,9 +173,14 @@ const (
 	// ReverseOrdinal: 1000000 less that number. The lowest ordinal goes first, which a StatefulSet
 	// restarts and removes last.
 	ReverseOrdinal PrioritySource = "ReverseOrdinal"
+	// Label: the value of a label of the pod, as spec.priority.values lists it.
+	Label PrioritySource = "Label"
 )
 
 // PriorityPolicy determines the priority of pods that spec.processes does not list.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.from) || self.from != 'Label' || (has(self.key) && has(self.values))",message="from: Label requires key, which names the label, and values, which give priorities to its values"
+// +kubebuilder:validation:XValidation:rule="(has(self.from) && self.from == 'Label') || (!has(self.key) && !has(self.values))",message="key and values require from: Label"
 type PriorityPolicy struct {
 	// default is the priority of pods for which no other rule applies. Pods with priority 0 never
 	// coordinate.
@@ -187,10 +192,44 @@ type PriorityPolicy struct {
 
 	// from derives the priority from the pod. Ordinal uses the number at the end of the pod's name,
 	// plus 1: the highest ordinal goes first. ReverseOrdinal uses 1000000 less that number: the lowest
-	// goes first, which a StatefulSet restarts and removes last. A pod without such a number gets the
-	// default priority.
+	// goes first, which a StatefulSet restarts and removes last. Label looks the value of a label up
+	// in values. A pod without such a number, or whose value is not listed, gets the default priority,
+	// and condition Degraded says so.
 	// +optional
 	From PrioritySource `json:"from,omitempty"`
+
+	// key is the key of the label that from: Label looks up. The manager reads the label until the
+	// process has joined and, in a Guarded group, votes. Later changes of the label have no effect,
+	// unless key changes, too.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	// +kubebuilder:validation:XValidation:rule="!format.qualifiedName().validate(self).hasValue()",message="key must be the key of a label, such as topology.kubernetes.io/zone"
+	Key string `json:"key,omitempty"`
+
+	// values gives priorities to the values of the label. A change takes effect at once.
+	// +optional
+	// +listType=map
+	// +listMapKey=value
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	Values []LabelPriority `json:"values,omitempty"`
+}
+
+// LabelPriority gives a priority to the pods whose label has a certain value.
+type LabelPriority struct {
+	// value is the value of the label.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="!format.labelValue().validate(self).hasValue()",message="value must be the value of a label: letters, digits, '-', '_' and '.'"
+	Value string `json:"value,omitempty"`
+
+	// priority is the priority of these pods. With priority 0 they never coordinate.
+	// +required
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000000
+	Priority *int32 `json:"priority,omitempty"`
 }
 
 // Timing determines how quickly failures are detected.

@@ -97,4 +97,10 @@ type RosterMember struct {
 	// label podesta.dev/witness, or has carried it. A pod stays a witness.
 	// +optional
 	Witness *bool `json:"witness,omitempty"`
+
+	// priorityLabel is the label from which a voter has its priority (spec.priority.from: Label), as
+	// key=value. It is the key alone if the pod did not have the label.
+	// +optional
+	// +kubebuilder:validation:MaxLength=381
+	PriorityLabel string `json:"priorityLabel,omitempty"`
 }

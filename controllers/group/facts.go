@@ -36,7 +36,7 @@ func factsOf(o observation) *membership.Facts {
 		if pod.UID == "" {
 			continue
 		}
-		f.Pods = append(f.Pods, podFact(pod, &o.group.Spec))
+		f.Pods = append(f.Pods, podFact(pod, &o.group.Spec, recorded(o.published.Roster, pod)))
 		if nothingRuns(pod) && o.ended[pod.UID].IsZero() {
 			f.Ended = append(f.Ended, membership.EndedPod{UID: string(pod.UID), At: o.now})
 		}
@@ -50,12 +50,18 @@ func factsOf(o observation) *membership.Facts {
 	return f
 }
 
-func podFact(pod *corev1.Pod, spec *v1.ElectionGroupSpec) membership.Pod {
+// podFact returns what the rules know of a pod, where earlier is its record in the persisted roster;
+// nil: it has none.
+func podFact(pod *corev1.Pod, spec *v1.ElectionGroupSpec,
+	earlier *v1.RosterMember) membership.Pod {
+	label := priorityLabel(spec, pod, earlier)
+	priority, _ := priorityOf(spec, pod.Name, label)
 	p := membership.Pod{
 		Name:     pod.Name,
 		UID:      string(pod.UID),
 		Address:  linkAddress(pod),
-		Priority: priorityOf(spec, pod.Name),
+		Priority: priority,
+		Label:    label,
 		Witness:  hasWitnessLabel(pod),
 		Finished: finished(pod),
 	}
@@ -126,6 +132,7 @@ func rosterFrom(r *v1.RosterStatus) *membership.Roster {
 			Forgotten: ptr.Deref(m.Forgotten, false),
 			Replaced:  ptr.Deref(m.Replaced, false),
 			Witness:   ptr.Deref(m.Witness, false),
+			Label:     m.PriorityLabel,
 		})
 	}
 	return read
@@ -145,11 +152,12 @@ func recordOf(r *membership.Roster) *v1.RosterStatus {
 	}
 	for _, m := range r.Members {
 		member := v1.RosterMember{
-			Name:      m.Name,
-			UID:       types.UID(m.UID),
-			StateID:   m.StateID,
-			Voter:     new(m.Voter),
-			GoneSince: metav1.NewTime(m.GoneSince),
+			Name:          m.Name,
+			UID:           types.UID(m.UID),
+			StateID:       m.StateID,
+			Voter:         new(m.Voter),
+			GoneSince:     metav1.NewTime(m.GoneSince),
+			PriorityLabel: m.Label,
 		}
 		if m.Forgotten {
 			member.Forgotten = new(true)

@@ -12,14 +12,14 @@ import (
 func TestWhenTheDeletionOfAPodBegan(t *testing.T) {
 	s := voting(3)
 	pod := s.pods[2]
-	if p := podFact(pod, &s.group.Spec); !p.DeletionBegan.IsZero() || !p.DeletionDue.IsZero() {
+	if p := podFact(pod, &s.group.Spec, nil); !p.DeletionBegan.IsZero() || !p.DeletionDue.IsZero() {
 		t.Errorf("it is not being deleted: %+v", p)
 	}
 	due := metav1.NewTime(s.now.Add(30 * time.Second))
 	pod.DeletionTimestamp = &due
 	for grace, began := range map[int64]time.Time{0: due.Time, 30: s.now} {
 		pod.DeletionGracePeriodSeconds = &grace
-		p := podFact(pod, &s.group.Spec)
+		p := podFact(pod, &s.group.Spec, nil)
 		if !p.DeletionBegan.Equal(began) || !p.DeletionDue.Equal(due.Time) {
 			t.Errorf("grace %d s: began at %v, due at %v", grace, p.DeletionBegan, p.DeletionDue)
 		}

@@ -14,6 +14,7 @@ var (
 		"ProcessesCrashed", "ViewsDiffer", reasonAgentMissing, "ProcessesUnknown",
 		reasonRulesUnsupported, reasonTrustNotRestored, reasonForgetIgnored,
 		reasonStepDownIgnored, reasonAdoptIgnored, reasonWitnessRefused, reasonWitnessWanted,
+		reasonPriorityDefaulted,
 	}
 	stalledReasons = []string{
 		"StatusSetBack", "ManagerOutdated", "ManagerTooNew", "TooManyProcesses", "MajorityLost",

@@ -5,8 +5,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
 // podHashLabel is the label by which a Deployment's pods name the ReplicaSet that made them.
@@ -38,8 +36,8 @@ func PodFields(object any) (any, error) {
 	}, nil
 }
 
-// podMeta keeps a pod's identity, its age, its deletion, its controller, and the labels that mean
-// something.
+// podMeta keeps a pod's identity, its age, its deletion, its controller, and its labels: each of them
+// may be the one from which a group derives priorities.
 func podMeta(pod *corev1.Pod) metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{
 		Namespace:                  pod.Namespace,
@@ -49,12 +47,7 @@ func podMeta(pod *corev1.Pod) metav1.ObjectMeta {
 		CreationTimestamp:          pod.CreationTimestamp,
 		DeletionTimestamp:          pod.DeletionTimestamp,
 		DeletionGracePeriodSeconds: pod.DeletionGracePeriodSeconds,
-		Labels:                     map[string]string{},
-	}
-	for _, name := range []string{v1.GroupLabel, v1.RoleLabel, v1.WitnessLabel, podHashLabel} {
-		if value, ok := pod.Labels[name]; ok {
-			meta.Labels[name] = value
-		}
+		Labels:                     pod.Labels,
 	}
 	if owner := metav1.GetControllerOf(pod); owner != nil {
 		meta.OwnerReferences = []metav1.OwnerReference{*owner}

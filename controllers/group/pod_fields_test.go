@@ -15,9 +15,9 @@ import (
 
 // readings are all that this package reads of a pod, by the functions that read it.
 func readings(pod *corev1.Pod) map[string]any {
-	spec := &v1.ElectionGroupSpec{Priority: v1.PriorityPolicy{From: v1.Ordinal}}
+	spec := &v1.ElectionGroupSpec{Priority: byLabel("app", "orders", 9)}
 	return map[string]any{
-		"podFact":     fmt.Sprintf("%+v", podFact(pod, spec)),
+		"podFact":     fmt.Sprintf("%+v", podFact(pod, spec, nil)),
 		"byuid":       byuid.PodOf(pod),
 		"version":     pod.ResourceVersion,
 		"madeBefore":  madeBefore(pod, time.Unix(1e9, 0)),
@@ -81,6 +81,7 @@ func somePods() map[string]*corev1.Pod {
 			pod.DeletionTimestamp = &metav1.Time{Time: time.Unix(1e9, 0)}
 			pod.DeletionGracePeriodSeconds = new(int64(30))
 		},
+		"no label":      func(pod *corev1.Pod) { delete(pod.Labels, "app") },
 		"witness":       func(pod *corev1.Pod) { pod.Labels[v1.WitnessLabel] = v1.WitnessTrue },
 		"coordinator":   func(pod *corev1.Pod) { pod.Labels[v1.RoleLabel] = v1.RoleCoordinator },
 		"no agent":      func(pod *corev1.Pod) { pod.Spec.InitContainers = nil },
@@ -121,7 +122,7 @@ func somePods() map[string]*corev1.Pod {
 	return pods
 }
 
-// Of a pod from the cache the same is read as of the pod itself, and nothing of the app's is kept.
+// Of a pod from the cache the same is read as of the pod itself, and nothing of the app's but labels is kept.
 func TestPodFields(t *testing.T) {
 	distinct := map[string]bool{}
 	for name, pod := range somePods() {
@@ -140,7 +141,7 @@ func TestPodFields(t *testing.T) {
 			}
 		}
 		distinct[fmt.Sprint(want)] = true
-		if len(small.Annotations) > 0 || small.Labels["app"] != "" || small.Spec.NodeName != "" {
+		if len(small.Annotations) > 0 || small.Spec.NodeName != "" {
 			t.Errorf("%s keeps what nobody reads: %+v", name, small.ObjectMeta)
 		}
 		for _, c := range small.Spec.Containers {

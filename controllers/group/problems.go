@@ -68,6 +68,9 @@ func problems(f findings) []problem {
 	if message := wantsWitness(f); message != "" {
 		all = append(all, problem{reasonWitnessWanted, message})
 	}
+	if message := defaultedPriorities(f); message != "" {
+		all = append(all, problem{reasonPriorityDefaulted, message})
+	}
 	return all
 }
 

@@ -31,6 +31,8 @@ type process struct {
 	guarded  bool              // it follows, and claims, under an epoch only
 	aside    bool              // an operator keeps it from coordinating
 	witness  bool              // it votes and never coordinates
+	label    string            // from which it has its priority, as key=value; empty: from none
+	fallback bool              // its priority is the default, though the spec derives it from the pod
 
 	agent        v1.AgentState // what is wrong with its agent; empty if nothing is
 	agentVersion string        // of an agent that is outdated
@@ -116,6 +118,7 @@ func processesOf(o observation) []process {
 		p := process{
 			name:    pod.Name,
 			witness: isWitness(pod, earlier),
+			label:   priorityLabel(&o.group.Spec, pod, earlier),
 			pod:     pod,
 			member:  !finished(pod),
 			last:    published[pod.Name],
@@ -137,7 +140,7 @@ func processesOf(o observation) []process {
 		}
 	}
 	var missing []process
-	miss := func(name string, witness bool) {
+	miss := func(name string, witness bool, label string) {
 		if named[name] {
 			return
 		}
@@ -145,16 +148,17 @@ func processesOf(o observation) []process {
 		missing = append(missing, process{
 			name:    name,
 			witness: witness,
+			label:   label,
 			last:    published[name],
 		})
 	}
 	if guarded(o.group) { // a voter whose pod is gone may still be needed for a majority
 		for _, m := range votersIn(o.published.Roster) {
-			miss(m.Name, ptr.Deref(m.Witness, false))
+			miss(m.Name, ptr.Deref(m.Witness, false), priorityLabel(&o.group.Spec, nil, &m))
 		}
 	}
 	for _, p := range o.group.Spec.Processes {
-		miss(p.Name, false)
+		miss(p.Name, false, "")
 	}
 	all := slices.Concat(members, alive, missing, rest)
 	all = all[:min(len(all), maxRows)]
@@ -162,7 +166,7 @@ func processesOf(o observation) []process {
 	for i := range all {
 		p := &all[i]
 		if !p.witness { // whose priority is 0, whatever the spec says
-			p.priority = priorityOf(&o.group.Spec, p.name)
+			p.priority, p.fallback = priorityOf(&o.group.Spec, p.name, p.label)
 		}
 		p.guarded = guarded(o.group)
 		p.aside = standsAside(o.published.Roster, p.name)

@@ -166,6 +166,7 @@ func TestNothingIsForgotten(t *testing.T) {
 			Forgotten: true,
 			Replaced:  true,
 			Witness:   true,
+			Label:     "zone=a",
 		}},
 		StepDown: &membership.StepDown{
 			ID:      "a",

@@ -29,7 +29,7 @@ func TestPriority(t *testing.T) {
 		"7":                  7,
 		"web-7b9c-x2z4k":     7,
 	} {
-		if got := priorityOf(&spec, name); got != want {
+		if got, _ := priorityOf(&spec, name, ""); got != want {
 			t.Errorf("%s has priority %d, want %d", name, got, want)
 		}
 	}
@@ -42,15 +42,15 @@ func TestPriority(t *testing.T) {
 		"web-1000000": 7,
 		"web":         7,
 	} {
-		if got := priorityOf(&spec, name); got != want {
+		if got, _ := priorityOf(&spec, name, ""); got != want {
 			t.Errorf("in reverse %s has priority %d, want %d", name, got, want)
 		}
 	}
 	spec.Priority.From = ""
-	if got := priorityOf(&spec, "web-0"); got != 7 {
+	if got, _ := priorityOf(&spec, "web-0", ""); got != 7 {
 		t.Errorf("without from, web-0 has priority %d, want the default", got)
 	}
-	if got := priorityOf(&v1.ElectionGroupSpec{}, "web-0"); got != 1 {
+	if got, _ := priorityOf(&v1.ElectionGroupSpec{}, "web-0", ""); got != 1 {
 		t.Errorf("without anything, web-0 has priority %d, want 1", got)
 	}
 }

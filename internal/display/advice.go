@@ -105,6 +105,10 @@ var reasons = map[string]map[string]advice{
 			do: "Add a witness, on a node of its own (docs/guides/two-replicas.md): kubectl election " +
 				"witness GROUP -n NAMESPACE | kubectl apply -f -. Or add a third replica.",
 		},
+		"PriorityDefaulted": {
+			do: "List the value or label the pod template, as the message says; or name the pods in " +
+				"spec.processes: docs/guides/priorities.md.",
+		},
 	},
 	v1.ConditionReconciling: {
 		"RosterSpreading": {means: "That takes a moment."},

@@ -60,6 +60,8 @@ type Pod struct {
 	Address string // where other agents reach it; empty: nowhere yet
 	// Priority is the one that the group's spec gives it (see MC8).
 	Priority int32
+	// Label is what the roster is to record of it when it votes: see Member.
+	Label string
 	// Witness: it is marked as one, or was (MC13).
 	Witness bool
 	// Finished: its phase is Succeeded or Failed, whoever set it. This alone proves nothing (MC5).

@@ -25,6 +25,9 @@ func classicMembers(g *group) []Member {
 		} else if r := g.report(pod.UID); r != nil {
 			m.StateID, m.Voter = r.StateID, true
 		}
+		if m.Voter {
+			m.Label = pod.Label
+		}
 		members = append(members, m)
 	}
 	return members
@@ -45,7 +48,9 @@ func guardedMembers(g *group, voters []voter) []Member {
 		}
 		m.Forgotten = v.confirmed(g.roster, g.Facts)
 		m.Replaced = v.replaced()
-		m.Witness = m.Witness || v.pod != nil && v.pod.Witness
+		if v.pod != nil {
+			m.Witness, m.Label = m.Witness || v.pod.Witness, v.pod.Label
+		}
 		members = append(members, m)
 	}
 	for i := range g.Pods {

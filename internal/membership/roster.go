@@ -42,6 +42,9 @@ type Member struct {
 	Replaced bool
 	// Witness: the pod votes and never coordinates (MC13).
 	Witness bool
+	// Label is the label from which a voter has its priority, as key=value, if the spec derives
+	// priorities from labels. It makes no difference to the rules.
+	Label string
 
 	// Address and Priority are told to the agents and not persisted: Step reads neither of them
 	// from Facts.Roster. Departing (MC8) is told by the generation alone: a roster that says so is
@@ -111,7 +114,8 @@ func same(a, b *Roster) bool {
 		m, n := &a.Members[i], &b.Members[i]
 		if m.Name != n.Name || m.UID != n.UID || m.StateID != n.StateID || m.Voter != n.Voter ||
 			!m.GoneSince.Equal(n.GoneSince) || m.Forgotten != n.Forgotten ||
-			m.Replaced != n.Replaced || m.Witness != n.Witness {
+			m.Replaced != n.Replaced || m.Witness != n.Witness ||
+			m.Label != n.Label {
 			return false
 		}
 	}

@@ -112,6 +112,40 @@ func TestGenerationGrowsWithEveryChange(t *testing.T) {
 	}
 }
 
+// The roster records from which label a voter has its priority. A record alone makes no generation:
+// agents are not told of it.
+func TestLabelsOfVotersAreRecorded(t *testing.T) {
+	for _, guarded := range []bool{true, false} {
+		s := newScene(3).joins(0, 1, 2)
+		s.Guarded = guarded
+		s.Pods = append(s.Pods, podNumber(3)) // does not join
+		for i := range s.Pods {
+			s.Pods[i].Label = "zone=a"
+		}
+		s.pass()
+		s.later(4 * second) // it is not waited for
+		s.pass()
+		s.acknowledge()
+		labels := func() (all []string) {
+			for _, m := range s.Roster.Members {
+				all = append(all, m.Label)
+			}
+			return all
+		}
+		if got, want := labels(), []string{"zone=a", "zone=a", "zone=a", ""}; !slices.Equal(got, want) {
+			t.Errorf("guarded %v: recorded %q", guarded, got)
+		}
+		last := s.Roster.Generation
+		s.Pods[0].Label = "pool=b"
+		if d := s.pass(); !d.Persist || d.Roster.Generation != last {
+			t.Errorf("guarded %v: another label: %+v after generation %d", guarded, d.Roster, last)
+		}
+		if got, want := labels(), []string{"pool=b", "zone=a", "zone=a", ""}; !slices.Equal(got, want) {
+			t.Errorf("guarded %v: then recorded %q", guarded, got)
+		}
+	}
+}
+
 // A Classic group marks who has joined, and remembers it without reports.
 func TestClassicMembers(t *testing.T) {
 	s := newScene(4).joins(0, 1)

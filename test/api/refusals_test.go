@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -22,6 +23,24 @@ func processes(n int, priority int32) []podestav1.Process {
 		list[i] = podestav1.Process{Name: fmt.Sprintf("scheduler-%d", i), Priority: &priority}
 	}
 	return list
+}
+
+// byLabel gives priority 1 to each of these values of a label.
+func byLabel(key string, values ...string) podestav1.PriorityPolicy {
+	policy := podestav1.PriorityPolicy{From: podestav1.Label, Key: key}
+	for _, value := range values {
+		policy.Values = append(policy.Values,
+			podestav1.LabelPriority{Value: value, Priority: ptr.To[int32](1)})
+	}
+	return policy
+}
+
+// numbers are "1" to n.
+func numbers(n int) (all []string) {
+	for i := range n {
+		all = append(all, strconv.Itoa(i+1))
+	}
+	return all
 }
 
 // service has these ports, which are called port-0, port-1, …
@@ -56,7 +75,40 @@ func TestRefusedCreation(t *testing.T) {
 		{"process without a priority", func(g *podestav1.ElectionGroup) { g.Spec.Processes = []podestav1.Process{{Name: "a"}} },
 			"spec.processes[0].priority: Required value"},
 		{"unknown source of priorities", func(g *podestav1.ElectionGroup) { g.Spec.Priority.From = "Node" },
-			`spec.priority.from: Unsupported value: "Node": supported values: "Ordinal", "ReverseOrdinal"`},
+			`spec.priority.from: Unsupported value: "Node": supported values: "Ordinal", "ReverseOrdinal", "Label"`},
+		{"priorities by a label", func(g *podestav1.ElectionGroup) {
+			g.Spec.Priority = byLabel("topology.kubernetes.io/zone", "zone-a", "Zone_B.2")
+		}, ""},
+		{"priorities by a label without its key", func(g *podestav1.ElectionGroup) { g.Spec.Priority = byLabel("", "zone-a") },
+			"from: Label requires key, which names the label, and values, which give priorities to its values"},
+		{"priorities by a label without values", func(g *podestav1.ElectionGroup) { g.Spec.Priority = byLabel("zone") },
+			"from: Label requires key, which names the label, and values, which give priorities to its values"},
+		{"a key with priorities by ordinal", func(g *podestav1.ElectionGroup) {
+			g.Spec.Priority = podestav1.PriorityPolicy{From: podestav1.Ordinal, Key: "zone"}
+		}, "key and values require from: Label"},
+		{"values without a source of priorities", func(g *podestav1.ElectionGroup) {
+			g.Spec.Priority = byLabel("", "zone-a")
+			g.Spec.Priority.From = ""
+		}, "key and values require from: Label"},
+		{"a key that no label can have", func(g *podestav1.ElectionGroup) { g.Spec.Priority = byLabel("a/b/c", "zone-a") },
+			"key must be the key of a label, such as topology.kubernetes.io/zone"},
+		{"a value that no label can have", func(g *podestav1.ElectionGroup) { g.Spec.Priority = byLabel("zone", "zone a") },
+			"value must be the value of a label: letters, digits, '-', '_' and '.'"},
+		{"the same value twice", func(g *podestav1.ElectionGroup) { g.Spec.Priority = byLabel("zone", "a", "b", "a") },
+			`spec.priority.values[2]: Duplicate value: {"value":"a"}`},
+		{"a value without a priority", func(g *podestav1.ElectionGroup) {
+			g.Spec.Priority = byLabel("zone", "a")
+			g.Spec.Priority.Values[0].Priority = nil
+		}, "spec.priority.values[0].priority: Required value"},
+		{"a value with a priority too high", func(g *podestav1.ElectionGroup) {
+			g.Spec.Priority = byLabel("zone", "a")
+			g.Spec.Priority.Values[0].Priority = ptr.To[int32](1_000_001)
+		}, "spec.priority.values[0].priority in body should be less than or equal to 1000000"},
+		{"as many values as there may be", func(g *podestav1.ElectionGroup) {
+			g.Spec.Priority = byLabel("zone", numbers(64)...)
+		}, ""},
+		{"too many values", func(g *podestav1.ElectionGroup) { g.Spec.Priority = byLabel("zone", numbers(65)...) },
+			"spec.priority.values: Too many: 65: must have at most 64 items"},
 
 		{"the same process twice", func(g *podestav1.ElectionGroup) {
 			g.Spec.Processes = append(processes(2, 1), processes(1, 7)...)
