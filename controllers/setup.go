@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -77,14 +78,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 	if err != nil {
 		return err
 	}
-	if err := registerExpiry(options.Registry, certificateCA, authorities.NotAfter); err != nil {
-		return err
-	}
-	if err := registerExpiry(options.Registry, certificateAgents, keyring.NotAfter); err != nil {
-		return err
-	}
-	err = options.Registry.Register(logqueue.Counter("podesta_log_dropped_lines_total"))
-	if err != nil {
+	if err := registerMetrics(options.Registry, authorities, keyring); err != nil {
 		return err
 	}
 	sightings := roster.NewSightings(time.Now)
@@ -133,6 +127,17 @@ func Setup(ctx context.Context, mgr ctrl.Manager, options Options) error {
 		Lead:    lead,
 		Logger:  options.Logger,
 	})
+}
+
+// registerMetrics registers the metrics that belong to no controller.
+func registerMetrics(
+	to prometheus.Registerer, authorities *ca.Authorities, keyring *identity.Keyring,
+) error {
+	return errors.Join(
+		registerExpiry(to, certificateCA, authorities.NotAfter),
+		registerExpiry(to, certificateAgents, keyring.NotAfter),
+		to.Register(logqueue.Counter("podesta_log_dropped_lines_total")),
+	)
 }
 
 // metricsService is the Service for the metrics of all managers: scrapers know them by its name.

@@ -1,5 +1,5 @@
-// Package podesta has a Podesta group decide who leads among the replicas of a program that is built
-// on client-go's leader election, in place of a Lease:
+// Package podesta has a Podesta group decide who leads among the replicas of a program that is
+// built on client-go's leader election, in place of a Lease:
 //
 //	err := podesta.NewLock(nil).Lead(ctx, config) // was leaderelection.RunOrDie(ctx, config)
 //

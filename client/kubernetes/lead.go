@@ -27,8 +27,8 @@ var errElector = errors.New("client-go's elector has given up, " +
 // If ctx ends, the permission is renewed until OnStartedLeading has returned, and is then given
 // back. When the pod is deleted, the agent renews it no more.
 //
-// OnNewLeader is called for this process alone, with the lock's Identity, and GetLeader names nobody
-// else: while it does not lead, it does not know who does. Who wants to know asks
+// OnNewLeader is called for this process alone, with the lock's Identity, and GetLeader names
+// nobody else: while it does not lead, it does not know who does. Who wants to know asks
 // agent.Client.Watch.
 //
 // config has the callbacks, and no Lock. It has no times either, unless the lock is to be held with

@@ -150,8 +150,9 @@ func (l *Lock) run() {
 	l.lose(agent.ErrPermissionOver) // unless it is
 }
 
-// hold is the work of agent.Run. The leading work may go on after its contexts have ended. Run closes
-// the session when that work has stopped, or when the permission is over, whichever is first.
+// hold is the work of agent.Run. The leading work may go on after its contexts have ended. Run
+// closes the session when that work has stopped, or when the permission is over, whichever is
+// first.
 func (l *Lock) hold(ctx context.Context, epoch agent.Epoch) error {
 	l.grant(ctx, epoch)
 	<-ctx.Done()

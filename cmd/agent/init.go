@@ -12,7 +12,8 @@ import (
 )
 
 // initialise implements `agent init`: it makes a state directory, unless it exists, and prints its
-// ID. With a roster file it prints the digest of that, too, which is to be the same on all machines.
+// ID. With a roster file it prints the digest of that, too, which is to be the same on all
+// machines.
 func initialise(args []string) error {
 	f := pflag.NewFlagSet("agent init", pflag.ContinueOnError)
 	path := f.String("state-dir", "", "state `DIR` of an agent; made if it does not exist")

@@ -11,8 +11,9 @@ import (
 // Whoever connects to an agent reaches it over a path that drops large packets: other agents,
 // probes and scrapers.
 func TestSmallPacketsFromAnAgent(t *testing.T) {
-	const any = "127.0.0.1:0"
-	listeners, err := openListeners(t.Context(), options{listen: any, statusAddress: any, appAddress: any})
+	const port = "127.0.0.1:0"
+	listeners, err := openListeners(t.Context(),
+		options{listen: port, statusAddress: port, appAddress: port})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -182,6 +182,19 @@ func appHost(served net.Addr) string {
 	return "127.0.0.1"
 }
 
+// rosterFile returns what other agents compare with their own roster files; nil if a manager made
+// the roster. It returns an error if this process has another state directory than the file names.
+func (s *sidecar) rosterFile(first *roster.Roster, pod string) (*transport.RosterFile, error) {
+	if s.roster == "" {
+		return nil, nil
+	}
+	if err := checkStateDir(s.stateDir, s.dir.ID, first, pod); err != nil {
+		return nil, err
+	}
+	s.logger.Info("the roster file", "generation", first.Generation, "digest", first.FileDigest())
+	return rosterFileOf(first), nil
+}
+
 // elect waits for a roster, unless it has one, and takes part in elections until ctx ends.
 func (s *sidecar) elect(
 	ctx context.Context,
@@ -207,13 +220,9 @@ func (s *sidecar) elect(
 			self.UID,
 		)
 	}
-	var file *transport.RosterFile
-	if s.roster != "" {
-		if err := checkStateDir(s.stateDir, s.dir.ID, first, self.Pod); err != nil {
-			return err
-		}
-		s.logger.Info("the roster file", "generation", first.Generation, "digest", first.FileDigest())
-		file = rosterFileOf(first)
+	file, err := s.rosterFile(first, self.Pod)
+	if err != nil {
+		return err
 	}
 	links := transport.New(transport.Config{ //nolint:contextcheck // links end by Close
 		Listener:    listener,

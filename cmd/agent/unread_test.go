@@ -76,7 +76,7 @@ func TestAnAnswerThatNobodyReads(t *testing.T) {
 	} {
 		bubble.Test(t, func(t *testing.T) {
 			_, closed := ask(t, request)
-			time.Sleep(10 * time.Second)
+			<-time.After(10 * time.Second)
 			synctest.Wait()
 			select {
 			case <-closed:

@@ -106,8 +106,8 @@ func (p *forgetPlan) consider(m v1.RosterMember, named []string) error {
 	return nil
 }
 
-// isReplaced reports whether another state directory reports in the voter's place. Its own agent may
-// run on another machine.
+// isReplaced reports whether another state directory reports in the voter's place. Its own agent
+// may run on another machine.
 func isReplaced(m v1.RosterMember) bool { return m.Replaced != nil && *m.Replaced }
 
 const forgetRisk = `

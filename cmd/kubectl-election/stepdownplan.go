@@ -116,8 +116,8 @@ func (p *stepDownPlan) names() string {
 // where is how to name the group in another command.
 func (p *stepDownPlan) where() string { return p.shown.Name + " -n " + p.shown.Namespace }
 
-// outranks reports whether the process that steps down ranks above the next one. Equals in a Guarded
-// group do not depose each other.
+// outranks reports whether the process that steps down ranks above the next one. Equals in a
+// Guarded group do not depose each other.
 func (p *stepDownPlan) outranks() bool {
 	c, policy := p.shown.Coordinator, p.shown.Preemption
 	equals := policy != nil && p.next.Priority == c.Priority

@@ -9,9 +9,9 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// A pod that joins costs the API server two requests, and one that renews costs one. 5,000 pods that
-// start at once are in after 25 s, if the API server is that quick. The manager makes fewer of these
-// requests while its own writes pile up, because the API server is slow or much happens.
+// A pod that joins costs the API server two requests, and one that renews costs one. 5,000 pods
+// that start at once are in after 25 s, if the API server is that quick. The manager makes fewer of
+// these requests while its own writes pile up, because the API server is slow or much happens.
 const (
 	requestsPerSecond    = 400
 	requestsBesideWrites = 50

@@ -51,9 +51,9 @@ func SetLabel(ctx context.Context, c client.Client, pod Pod, label, value string
 	return ptr.Deref(wanted.ResourceVersion, ""), err
 }
 
-// RemoveLabel takes off the pod what SetLabel has put on it, and returns the pod's resource version;
-// empty if the pod is gone, which is no error. The label goes also where someone else put it, such as
-// a pod template.
+// RemoveLabel takes off the pod what SetLabel has put on it, and returns the pod's resource
+// version; empty if the pod is gone, which is no error. The label goes also where someone else put
+// it, such as a pod template.
 func RemoveLabel(ctx context.Context, c client.Client, pod Pod, label string,
 	owner client.FieldOwner) (version string, err error) {
 	without := corev1ac.Pod(pod.Name, pod.Namespace).WithUID(pod.UID)

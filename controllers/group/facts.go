@@ -50,8 +50,8 @@ func factsOf(o observation) *membership.Facts {
 	return f
 }
 
-// podFact returns what the rules know of a pod, where earlier is its record in the persisted roster;
-// nil: it has none.
+// podFact returns what the rules know of a pod, where earlier is its record in the persisted
+// roster; nil: it has none.
 func podFact(pod *corev1.Pod, spec *v1.ElectionGroupSpec,
 	earlier *v1.RosterMember) membership.Pod {
 	label := priorityLabel(spec, pod, earlier)

@@ -36,8 +36,8 @@ func PodFields(object any) (any, error) {
 	}, nil
 }
 
-// podMeta keeps a pod's identity, its age, its deletion, its controller, and its labels: each of them
-// may be the one from which a group derives priorities.
+// podMeta keeps a pod's identity, its age, its deletion, its controller, and its labels: each of
+// them may be the one from which a group derives priorities.
 func podMeta(pod *corev1.Pod) metav1.ObjectMeta {
 	meta := metav1.ObjectMeta{
 		Namespace:                  pod.Namespace,

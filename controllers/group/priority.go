@@ -11,8 +11,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// reasonPriorityDefaulted is a reason of condition Degraded. It is no event: a rollout that labels the
-// pods passes through pods that do not have the label.
+// reasonPriorityDefaulted is a reason of condition Degraded. It is no event: a rollout that labels
+// the pods passes through pods that do not have the label.
 const reasonPriorityDefaulted = "PriorityDefaulted"
 
 // priorityOf returns the priority of the process of that name, which has that label (see
@@ -100,8 +100,8 @@ func defaultedPriorities(f findings) string {
 	has := fmt.Sprintf("%s %s the default priority %d, because spec.priority.from is %s and ",
 		enumerate(who), plural(len(who), "has", "have"), defaultPriority(policy), policy.From)
 	if policy.From == v1.Label {
-		return has + "spec.priority.values lists no such value. List it there, or label the pod template: " +
-			"labels are read when a process joins"
+		return has + "spec.priority.values lists no such value. List it there, or label the pod " +
+			"template: labels are read when a process joins"
 	}
 	return has + plural(len(who), "its name does", "their names do") +
 		" not end in an ordinal, as the names of a StatefulSet's pods do. Name the pods in " +

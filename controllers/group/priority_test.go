@@ -59,12 +59,12 @@ func TestPriorityByLabel(t *testing.T) {
 // The label of a process counts as it is when the process joins. A voter keeps what the roster
 // records, also under the next manager; the spec decides what that is worth.
 func TestLabelsAreReadWhenAProcessJoins(t *testing.T) {
-	for name, make := range map[string]func() *scene{
+	for name, begin := range map[string]func() *scene{
 		"Guarded": func() *scene { return newGuarded(3) },
 		"Classic": func() *scene { return newScene(3) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := make()
+			s := begin()
 			s.group.Spec.Priority = byLabel("zone", "a", 9)
 			wants := func(when string, want int32) {
 				t.Helper()

@@ -125,8 +125,8 @@ func (d *roleDecision) refusedLately(o observation, pod types.UID, what string) 
 // second (kubernetes/kubernetes#99345). Nothing tells the manager when the cache shows it.
 const withoutLabel = 20 * time.Millisecond
 
-// deletionCost has a ReplicaSet remove the coordinator's pod last, of those that run: the others cost
-// 0. A pod that has a cost of its own keeps that.
+// deletionCost has a ReplicaSet remove the coordinator's pod last, of those that run: the others
+// cost 0. A pod that has a cost of its own keeps that.
 const deletionCost = "1000"
 
 // applyRole takes the role label off every pod but the coordinator's, then puts it on the

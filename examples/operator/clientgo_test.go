@@ -22,6 +22,7 @@ func stubborn(url, name, file string) {
 	_ = podesta.NewLock(&agent.Client{URL: url}).Lead(context.Background(),
 		leaderelection.LeaderElectionConfig{Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) {
+				//nolint:contextcheck // it ignores its context
 				_ = acts{file: file, who: name}.Start(context.Background())
 			},
 			OnStoppedLeading: func() {},

@@ -102,8 +102,8 @@ type OutnumberedError struct {
 }
 
 func (e *OutnumberedError) Error() string {
-	return fmt.Sprintf("%s has heard incarnation %d of this process, so it ignores this one, which is "+
-		"%d: another copy of this process has run, or its state directory is new and its clock was "+
+	return fmt.Sprintf("%s has heard incarnation %d of this process, so it ignores this one, which "+
+		"is %d: another copy of this process has run, or its state directory is new and its clock was "+
 		"ahead before", e.By, e.Latest, e.Own)
 }
 

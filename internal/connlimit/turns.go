@@ -11,8 +11,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// TurnLimits bound requests that many make and that cost somebody something. Each request comes from
-// a source, which cannot be forged, such as an address. It names a tenant, which may be a lie.
+// TurnLimits bound requests that many make and that cost somebody something. Each request comes
+// from a source, which cannot be forged, such as an address. It names a tenant, which may be a lie.
 type TurnLimits struct {
 	AtOnce   int           // of all sources together
 	OfSource int           // at once
@@ -26,9 +26,9 @@ type TurnLimits struct {
 // maxSources bounds how many sources are remembered: those that have come lately.
 const maxSources = 8192
 
-// Turns hands out turns within limits. The next turn goes to the request whose tenant and source both
-// had their last turn longest ago. So neither a tenant with many sources nor a source that names many
-// tenants keeps others waiting. It is safe for concurrent use.
+// Turns hands out turns within limits. The next turn goes to the request whose tenant and source
+// both had their last turn longest ago. So neither a tenant with many sources nor a source that
+// names many tenants keeps others waiting. It is safe for concurrent use.
 type Turns struct {
 	TurnLimits
 	now func() time.Time
@@ -197,8 +197,8 @@ func (t *Turns) tenant(name string) *tenant {
 }
 
 // makeRoom reports whether one more request of a source may wait for a tenant. If OfTenant of them
-// wait, the newest request of the source that has most of them is sent away, if that source has more
-// than this one would have.
+// wait, the newest request of the source that has most of them is sent away, if that source has
+// more than this one would have.
 func (t *Turns) makeRoom(tenant string, s *source) bool {
 	if of := t.tenants[tenant]; of == nil || t.OfTenant == 0 || of.waiting < t.OfTenant {
 		return true
@@ -242,7 +242,8 @@ func (t *Turns) enter(name string) (*source, error) {
 	return s, nil
 }
 
-// forget forgets the sources that have nothing under way and their whole burst, when there are many.
+// forget forgets the sources that have nothing under way and their whole burst, when there are
+// many.
 func (t *Turns) forget(now time.Time) {
 	if len(t.sources) < maxSources {
 		return

@@ -160,8 +160,9 @@ func (p *Process) addMember(m *v1.RosterMember, guarded bool, now time.Time) {
 }
 
 // Outranks reports whether a process ranks above the coordinator, so that it would depose it: by
-// priority, or because a request to step down has it so. In a Classic group the name decides between
-// equals. In a Guarded group, which has a policy of preemption, equals do not depose each other.
+// priority, or because a request to step down has it so. In a Classic group the name decides
+// between equals. In a Guarded group, which has a policy of preemption, equals do not depose each
+// other.
 func (p *Process) Outranks(c *Coordinator, preemption *Preemption) bool {
 	return p.rank() > int64(c.Priority) ||
 		preemption == nil && p.Priority == c.Priority && p.Name > c.Name

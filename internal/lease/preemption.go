@@ -7,12 +7,13 @@ package lease
 // (Of several such processes the highest may have been stable for less long than another one. Then
 // the lease climbs step by step, one stable time a step.)
 //
-// PR2. Under Always, a process of higher priority may take over if it answers. Under Delayed, it must
-// have answered for the stable time. Under Never, no process may. Equals do not depose each other:
-// names order them only when nobody leads. Of several the leaseholder picks the highest, but nobody
-// for T and two heartbeats after it began to lead with the voters that it has: a higher one may not
-// have answered yet (LH8), and would take over from the first. An epoch that changes in place with
-// the same voters makes no difference: else a voter that lies could keep the lease where it is (LH9).
+// PR2. Under Always, a process of higher priority may take over if it answers. Under Delayed, it
+// must have answered for the stable time. Under Never, no process may. Equals do not depose each
+// other: names order them only when nobody leads. Of several the leaseholder picks the highest, but
+// nobody for T and two heartbeats after it began to lead with the voters that it has: a higher one
+// may not have answered yet (LH8), and would take over from the first. An epoch that changes in
+// place with the same voters makes no difference: else a voter that lies could keep the lease where
+// it is (LH9).
 //
 // PR3. The leaseholder sends TRANSFER. The higher process sends a PREVOTE to the voters. If a
 // majority would support it provided that the leaseholder released (they answer, use its

@@ -3,7 +3,8 @@
 // A write to a full pipe waits for its reader, so a reader that stands still stops the process. If
 // the reader has ended, Go ends a process that writes to its stderr. Therefore a Writer queues the
 // lines, and another goroutine writes them. The Writer drops and counts lines for which there is no
-// room, and lines that cannot be written. Once writing works again, a line says how many it dropped.
+// room, and lines that cannot be written. Once writing works again, a line says how many it
+// dropped.
 //
 // Not promised: lines that still wait are lost if the process crashes or is killed.
 package logqueue
@@ -114,8 +115,8 @@ func (w *Writer) run() {
 	}
 }
 
-// next takes the lines that wait. If there are none, it returns how many have been dropped, provided
-// that writing works and the log does not say so yet. If it returns neither, run ends.
+// next takes the lines that wait. If there are none, it returns how many have been dropped,
+// provided that writing works and the log does not say so yet. If it returns neither, run ends.
 func (w *Writer) next(works bool) (lines []byte, missing int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

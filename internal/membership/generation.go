@@ -15,9 +15,9 @@ import (
 // Generations must not run far ahead of the seconds: a group that is made again would begin below
 // the old epochs. So rosters are paced. There may be 60 at once, and one a second on average. One
 // that comes too early is put off, and then tells what is so by then. Three kinds never wait, but
-// they count, so that later ones wait for longer. By the first a process departs that is on the last
-// roster (MC8). By the second a process begins to stand aside (MC12). The third restores what the
-// status has lost (MC10).
+// they count, so that later ones wait for longer. By the first a process departs that is on the
+// last roster (MC8). By the second a process begins to stand aside (MC12). The third restores what
+// the status has lost (MC10).
 
 const (
 	// paceBurst is how many rosters there may be at once, and pace how long each counts.

@@ -22,10 +22,10 @@ import "time"
 //   - An operator confirmed it (kubectl election forget). An agent that connects disproves it.
 //
 // Another state directory proves nothing. A node may get another machine under its name while the
-// old machine runs on, cut off: metal is installed anew, or a virtual machine is restored beside the
-// old one. The new kubelet starts the same pod, with the same UID and an empty directory. From then
-// on this kubelet speaks of its own containers, so its word proves nothing of the voter. The roster
-// records that (Replaced). Such a voter is missing (MC6) while it does not report.
+// old machine runs on, cut off: metal is installed anew, or a virtual machine is restored beside
+// the old one. The new kubelet starts the same pod, with the same UID and an empty directory. From
+// then on this kubelet speaks of its own containers, so its word proves nothing of the voter. The
+// roster records that (Replaced). Such a voter is missing (MC6) while it does not report.
 //
 // All voters that have been known to have ended for as long as the longest lease are removed in one
 // change, also the last ones: nothing that they promised can still run, and they promise nothing

@@ -15,7 +15,8 @@ import "time"
 //     happens by itself if a majority of its voters report, and nobody reports a newer one.
 //     Otherwise it takes an operator's word (kubectl election adopt), who may choose the one in the
 //     status, too.
-//   - A generation that is an hour ahead of the API server's clock is a lie as an agent's mere word.
+//   - A generation that is an hour ahead of the API server's clock is a lie as an agent's mere
+// word.
 //     But that clock may have been set back, too. So a manager that takes over has the agent show
 //     the roster, and waits for it for 20 s. As a manager signed it, it counts at any distance.
 //

@@ -89,7 +89,8 @@ func Step(s State, f *Facts) (State, Decision) {
 	if !d.Persist {
 		return s, d
 	}
-	if wait := max(g.mayBeSetBack(), s.paced.wait(g.roster, d.Roster, f.Now)); wait > 0 && !s.restored {
+	wait := max(g.mayBeSetBack(), s.paced.wait(g.roster, d.Roster, f.Now))
+	if wait > 0 && !s.restored {
 		d.Roster, d.Persist, d.Why, d.Again = nil, false, Unchanged, sooner(wait, d.Again)
 		d.PutOff = true
 	} else {

@@ -33,8 +33,8 @@ func (w *waiting) add(e election.Event, now lease.Instant) {
 	}
 	waits := 0
 	w.messages = append(w.messages, postponed{now, e})
-	for i := len(w.messages) - 1; i >= 0; i-- {
-		if w.messages[i].event.Process != e.Process {
+	for i, m := range slices.Backward(w.messages) {
+		if m.event.Process != e.Process {
 			continue
 		}
 		if waits++; waits > eachWaits {

@@ -151,7 +151,7 @@ func TestTalkOfStrangersWaits(t *testing.T) {
 			other.Algorithm, other.Group = "LeLann", "h"
 			p.step(node.Event{Type: node.RosterReceived, Roster: other})
 		}, false},
-		{"the algorithm is another one", func(p *process) {}, false},
+		{"the algorithm is another one", func(*process) {}, false},
 	} {
 		r := newRoster(false)
 		r.Algorithm = "LeLann"

@@ -140,8 +140,8 @@ func (r Report) Validate() error {
 	return r.LastElection.validate()
 }
 
-// A table may have spareRows more rows than the published roster has processes: the agent may use an
-// earlier or a later roster.
+// A table may have spareRows more rows than the published roster has processes: the agent may use
+// an earlier or a later roster.
 const spareRows = 8
 
 // rowsBy returns what is kept of a table: no more than the group's roster has processes, and a few.

@@ -22,8 +22,8 @@ type Sighting struct {
 type groupKey struct{ namespace, group string }
 
 // Sightings holds the newest reports of all agents that have joined since this manager began to
-// lead. Its size is bounded by the number of pods that exist or are on a roster (see strays), and the
-// tables by the rosters; Forget drops what is no longer needed. It is safe for concurrent use.
+// lead. Its size is bounded by the number of pods that exist or are on a roster (see strays), and
+// the tables by the rosters; Forget drops what is no longer needed. It is safe for concurrent use.
 type Sightings struct {
 	now func() time.Time
 

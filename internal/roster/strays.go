@@ -16,7 +16,8 @@ import (
 //     of its group either. (A voter whose pod was deleted may still run, and is served.)
 //   - The manager tells a stray that it is gone, and then closes its connection. The stray may come
 //     again: the manager serves it when it sees the pod.
-//   - The manager does not tell that to strays that have not reported, or that may use a newer roster
+//   - The manager does not tell that to strays that have not reported, or that may use a newer
+// roster
 //     than it knows. The newest straysOfNamespace of them stay, for each namespace.
 //   - Strays do not count among the agents whose return is awaited.
 
@@ -57,8 +58,8 @@ func (s *strays) leave(c *accepted) {
 }
 
 // errStray ends the connection of a stray.
-var errStray = refuse(rosterpb.Refusal_UNAVAILABLE, "the manager sees no such pod that has the label "+
-	"of a group: it serves the agent when it does")
+var errStray = refuse(rosterpb.Refusal_UNAVAILABLE, "the manager sees no such pod that has the "+
+	"label of a group: it serves the agent when it does")
 
 // isThere looks whether the manager sees the pod of a connection, or its roster lists it.
 func (c *accepted) isThere() bool {

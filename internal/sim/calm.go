@@ -48,9 +48,9 @@ func (w *World) quieten() {
 	}
 }
 
-// expel removes the rogue's pod. A ring believes what the rogue said until the roster changes (R12).
-// If the rogue's pod went earlier, processes with an older roster may have passed its lies on since,
-// so the group gets another roster.
+// expel removes the rogue's pod. A ring believes what the rogue said until the roster changes
+// (R12). If the rogue's pod went earlier, processes with an older roster may have passed its lies
+// on since, so the group gets another roster.
 func (w *World) expel(p int32) {
 	if w.api.pods[p].there {
 		w.removePod(p)

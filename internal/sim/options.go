@@ -259,9 +259,9 @@ func DrawStepDowns(algorithm string, guarded bool, seed uint64) Options {
 	return o
 }
 
-// DrawReplaced draws a Guarded group whose machines are replaced under their nodes' names, while the
-// old ones run on, beside all else but a status that is set back: that an old machine alone knows
-// better is beyond MC10.
+// DrawReplaced draws a Guarded group whose machines are replaced under their nodes' names, while
+// the old ones run on, beside all else but a status that is set back: that an old machine alone
+// knows better is beyond MC10.
 func DrawReplaced(algorithm string, seed uint64) Options {
 	o := DrawGuarded(algorithm, seed)
 	o.Replace, o.SetBack = 2, 0

@@ -134,6 +134,6 @@ func (h *hub) complain(about, text string, args ...any) {
 	}
 	h.mu.Unlock()
 	if due {
-		h.log.Error(text, args...)
+		h.log.Error(text, args...) //nolint:sloglint // each caller's text is a constant
 	}
 }

@@ -34,8 +34,8 @@ func (f *RosterFile) message() *linkpb.RosterFile {
 	return m
 }
 
-// differs returns the first field in which another file of the same generation differs; empty: there
-// is none.
+// differs returns the first field in which another file of the same generation differs; empty:
+// there is none.
 func (f *RosterFile) differs(other *linkpb.RosterFile) string {
 	if f == nil || other.GetVersion() != rosterFileVersion || other.GetGeneration() != f.Generation {
 		return ""
@@ -48,9 +48,9 @@ func (f *RosterFile) differs(other *linkpb.RosterFile) string {
 	return ""
 }
 
-// compare compares the roster file of another process with this one's. The error is why there may be
-// no link between the two: in a Guarded group, two processes that do not agree who votes, or for how
-// long a vote binds, could each find a majority.
+// compare compares the roster file of another process with this one's. The error is why there may
+// be no link between the two: in a Guarded group, two processes that do not agree who votes, or for
+// how long a vote binds, could each find a majority.
 func (h *hub) compare(name string, theirs *linkpb.RosterFile) error {
 	field := h.file.differs(theirs)
 	if field == "" {

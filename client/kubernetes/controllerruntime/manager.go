@@ -41,8 +41,8 @@ type Lock struct{ *kubernetes.Lock }
 func NewLock(client *agent.Client) Lock { return Lock{kubernetes.NewLock(client)} }
 
 // WithoutExit returns the lock, which does not end the process any more. It is for programs that
-// stop in time by themselves: all runnables must have stopped before the permission ends, of which a
-// quarter is left when their contexts end.
+// stop in time by themselves: all runnables must have stopped before the permission ends, of which
+// a quarter is left when their contexts end.
 func (l Lock) WithoutExit() Lock { return Lock{l.Lock.WithoutExit()} }
 
 // LeaderElection has a manager lead while the agent in its pod permits it, in place of a Lease.
