@@ -53,7 +53,9 @@ func numbered(i int) identity.Name {
 // await waits for what the server does beside the answers that the test has got.
 func await(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
+	again := time.NewTicker(time.Millisecond) // nobody tells
+	defer again.Stop()
+	for deadline := time.Now().Add(patience); !ok(); <-again.C {
 		if time.Now().After(deadline) {
 			t.Fatalf("the server never had %s", what)
 		}
