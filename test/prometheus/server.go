@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/podesta-dev/podesta/test/child"
 	"github.com/podesta-dev/podesta/test/port"
 )
 
@@ -64,7 +65,8 @@ func Start(
 	command := exec.Command(program, "--config.file", filepath.Join(folder, "prometheus.yaml"),
 		"--storage.tsdb.path", filepath.Join(folder, "data"), "--web.listen-address", address.Address)
 	command.Stdout, command.Stderr = log, log
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	command.SysProcAttr = child.Attributes(syscall.SIGTERM)
+	command.SysProcAttr.Setpgid = true
 	if err := command.Start(); err != nil {
 		return nil, errors.Join(err, address.Close())
 	}

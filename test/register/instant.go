@@ -13,7 +13,7 @@ type Instant int64
 // Now reads the clock.
 func Now() Instant {
 	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+	if err := unix.ClockGettime(clock, &now); err != nil {
 		panic("no CLOCK_BOOTTIME: " + err.Error()) // every Linux since 2.6.39 has it
 	}
 	return Instant(now.Nano())

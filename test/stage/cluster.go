@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/podesta-dev/podesta/test/child"
 	"github.com/podesta-dev/podesta/test/port"
 )
 
@@ -52,8 +53,8 @@ func (c *Cluster) start(ctx context.Context, log io.Writer, flags []string) erro
 	//nolint:gosec,noctx // what is run is this source tree's own; Close ends it, in order
 	command := exec.Command(filepath.Join(c.root, "bin/cluster"), slices.Concat(args, flags)...)
 	command.Stderr = log
-	// Ctrl-C is ours alone
-	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	command.SysProcAttr = child.Attributes(syscall.SIGTERM)
+	command.SysProcAttr.Setpgid = true // Ctrl-C is ours alone
 	out, err := command.StdoutPipe()
 	if err != nil {
 		return err
@@ -84,7 +85,7 @@ func (c *Cluster) AnotherManager() *exec.Cmd {
 	//nolint:gosec,noctx // this source tree's own; the caller ends it
 	manager := exec.Command(filepath.Join(c.root, "bin/manager"), c.manager...)
 	manager.Env = append(os.Environ(), "KUBECONFIG="+filepath.Join(c.state, "manager.kubeconfig"))
-	manager.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	manager.SysProcAttr = child.Attributes(syscall.SIGKILL)
 	return manager
 }
 

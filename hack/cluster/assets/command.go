@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strings"
 	"syscall"
+
+	"github.com/podesta-dev/podesta/test/child"
 )
 
 // goCommand runs the go command and returns what it prints; told, if not nil, gets each line of
@@ -22,7 +24,8 @@ func goCommand(
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOFLAGS=-mod=mod -buildvcs=false",
 		"GOGC=off", "GOMEMLIMIT=3GiB") // two fifths less time for compilers that need not collect garbage
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = child.Attributes(syscall.SIGKILL)
+	cmd.SysProcAttr.Setpgid = true
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var out bytes.Buffer
 	cmd.Stdout = &out

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/podesta-dev/podesta/test/child"
 )
 
 // Spec says what to run.
@@ -67,8 +67,9 @@ func Start(spec Spec) (*Process, error) {
 		Args:        spec.Args,
 		Env:         spec.Env,
 		Dir:         spec.Dir,
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+		SysProcAttr: child.Attributes(syscall.SIGKILL),
 	}
+	cmd.SysProcAttr.Setpgid = true
 	if spec.Env == nil {
 		cmd.Env = []string{}
 	}
@@ -128,12 +129,7 @@ func (p *Process) Stop(grace time.Duration) {
 // group is killed.
 func (p *Process) wait() {
 	defer close(p.done)
-	for {
-		err := unix.Waitid(unix.P_PID, p.PID, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		if !errors.Is(err, unix.EINTR) {
-			break
-		}
-	}
+	awaitEnd(p.cmd)
 	p.mu.Lock()
 	_ = syscall.Kill(-p.PID, syscall.SIGKILL)
 	p.over = true

@@ -5,8 +5,6 @@ import (
 	"os"
 	"strconv"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 // Tether becomes the program that args name after the process ID of the program that starts it.
@@ -20,8 +18,8 @@ func Tether(args []string) error {
 	if err != nil {
 		return fmt.Errorf("tether: %q is no process ID", args[0])
 	}
-	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
-		return fmt.Errorf("tether: %w", err)
+	if err := endWithParent(); err != nil {
+		return err
 	}
 	if os.Getppid() != parent {
 		return fmt.Errorf("tether: the program that started this one has ended already")

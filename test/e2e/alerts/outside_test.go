@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/podesta-dev/podesta/test/child"
 	"github.com/podesta-dev/podesta/test/port"
 )
 
@@ -54,7 +55,7 @@ func startOutside(t *testing.T, folder string, addresses map[string]string) (sto
 	}
 	agent := exec.Command(bin, arguments...)
 	agent.Dir = folder
-	agent.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	agent.SysProcAttr = child.Attributes(syscall.SIGTERM)
 	must(t, agent.Start())
 	ended := false
 	stop = func() {
