@@ -36,11 +36,11 @@ type Client struct {
 	// for a log: the agent is not there, a session or stream has ended, or the work returned an
 	// error after its permission had ended. It must return soon.
 	Report func(error)
-	// Overdue, if non-nil, is called when the permission is about to end and the work of Run has not
-	// returned, with the reason why its context has ended: when an eighth of the permission is left,
-	// and 5 ms before the deadline at the latest. After a pause of the program Overdue is called as
-	// soon as the program goes on. Set it to Exit to end the process then. If Overdue is nil, or
-	// returns, the work goes on beside that of another process.
+	// Overdue, if non-nil, is called when the work of Run goes on and the permission is about to end:
+	// when an eighth of the permission is left, and 5 ms before the deadline at the latest. Its
+	// argument is the reason why the work's context has ended. After a pause of the program, Overdue
+	// is called as soon as the program goes on. Set it to Exit to end the process then. If Overdue is
+	// nil or returns, the work goes on, and another process may work at the same time.
 	Overdue func(why error)
 }
 

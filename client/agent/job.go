@@ -199,8 +199,9 @@ func (j *job) watch() {
 	j.unwatched(err)
 }
 
-// overdueAt is when work is overdue whose context has ended. If the permission was not renewed, the
-// work has had half of the rest, and the other half is for ending the process. j.mu is held.
+// overdueAt returns when work that goes on after its context has ended is overdue. If the
+// permission was not renewed, the work has had half of the rest by then. The other half is for
+// ending the process. j.mu is held.
 func (j *job) overdueAt() time.Duration { return j.until - (j.until-j.end)/2 }
 
 // warn calls overdue, once, if the work has not returned and the permission is about to end.

@@ -26,8 +26,8 @@ type pauses struct {
 	reporter sync.WaitGroup
 }
 
-// tell reports gaps to the agent, and answers it, until ctx ends. That it does not take one is no
-// failure: the permission says what holds, and what is not answered is asked again.
+// tell reports gaps to the agent, and answers its questions, until ctx ends. It reports no failure:
+// the permission says what holds, and the agent repeats a question that has no answer.
 func (s *pauses) tell(ctx context.Context, c *Client) {
 	s.gaps, s.asked = make(chan time.Duration, 1), make(chan string, 1)
 	s.reporter.Add(1)

@@ -50,8 +50,8 @@ func (c *call) ended(ctx context.Context, returned bool) {
 	}
 }
 
-// close ends the time in which the call may start, and reports whether it has, and whether it
-// returned while it led.
+// close ends the time in which the call may start. It reports whether the call has started, and
+// whether the call returned while the process led.
 func (c *call) close() (started, early bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

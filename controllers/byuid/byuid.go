@@ -34,9 +34,9 @@ func PodOf(pod *corev1.Pod) Pod {
 }
 
 // SetLabel applies a label to the pod, with annotations that go with it, and returns the pod's
-// resource version. If somebody else has set one of the annotations otherwise, SetLabel leaves them
-// all alone. With the UID, an apply never makes a pod. The error satisfies Replaced if the pod is
-// gone.
+// resource version. If somebody else has set the label or an annotation to another value, SetLabel
+// takes the label and leaves the annotations alone. With the UID, an apply never makes a pod. The
+// error satisfies Replaced if the pod is gone.
 func SetLabel(ctx context.Context, c client.Client, pod Pod, label, value string,
 	annotations map[string]string, owner client.FieldOwner) (version string, err error) {
 	wanted := corev1ac.Pod(pod.Name, pod.Namespace).

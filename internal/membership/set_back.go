@@ -15,10 +15,10 @@ import "time"
 //     happens by itself if a majority of its voters report, and nobody reports a newer one.
 //     Otherwise it takes an operator's word (kubectl election adopt), who may choose the one in the
 //     status, too.
-//   - A generation that is an hour ahead of the API server's clock is a lie as an agent's mere
-// word.
-//     But that clock may have been set back, too. So a manager that takes over has the agent show
-//     the roster, and waits for it for 20 s. As a manager signed it, it counts at any distance.
+//   - A generation that is an hour ahead of the API server's clock does not count as an agent's
+//     mere word. But that clock may have been set back, too. So a manager that takes over has the
+//     agent show the roster, and waits for it for 20 s. A roster that a manager signed counts at
+//     any distance.
 //
 // Why a majority is enough: a change of voters waits until a majority uses the roster of the change
 // before (MC4), and an agent never goes back to an older one. So if a majority of the voters on a

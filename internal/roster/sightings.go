@@ -93,9 +93,9 @@ func (s *Sightings) unsorted(key groupKey) (all []Sighting) {
 	return all
 }
 
-// mostClaims is of how many different claims it is found out whether one of them is agreed on. So
-// that takes the same time for any number of agents. The ordinary case has three: a follower's, the
-// coordinator's, and that of an agent that has not heard of the epoch.
+// mostClaims is how many different claims agents that agree may make. So it takes the same time for
+// any number of agents to find out whether they agree. The ordinary case has three claims: a
+// follower's, the coordinator's, and that of an agent that has not heard of the epoch.
 const mostClaims = 8
 
 // Agreed returns the coordinator that all connected agents of a group follow, and under which

@@ -17,8 +17,7 @@ import (
 //   - The manager tells a stray that it is gone, and then closes its connection. The stray may come
 //     again: the manager serves it when it sees the pod.
 //   - The manager does not tell that to strays that have not reported, or that may use a newer
-// roster
-//     than it knows. The newest straysOfNamespace of them stay, for each namespace.
+//     roster than it knows. The newest straysOfNamespace of them stay, for each namespace.
 //   - Strays do not count among the agents whose return is awaited.
 
 // straysOfNamespace is how many pods of a namespace may be connected before the manager sees them:
