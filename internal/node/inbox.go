@@ -84,7 +84,8 @@ func (n *Node) stepElection(e election.Event) {
 // concernsElection is F5: while this process knows who holds the lease, or is about to, what others
 // say of elections must not reach the election algorithm, or a leaseholder that is not the highest
 // would be bullied for ever. Nor does a message reach it that names a process which is not on the
-// roster. Such messages wait, but the algorithm notes at once which incarnation has spoken.
+// roster. Such messages wait. One with a list or table that is longer than the roster is dropped.
+// But the algorithm notes at once which incarnation has spoken.
 func (n *Node) concernsElection(e *election.Event) bool {
 	led := n.guarded() && n.lease.IgnoresElections()
 	switch e.Type {
@@ -95,6 +96,7 @@ func (n *Node) concernsElection(e *election.Event) bool {
 		return true
 	}
 	switch m := &e.Message; {
+	case max(len(m.List), len(m.Table)) > len(n.roster.Members):
 	case led:
 		n.waiting.add(*e, n.now.Boot)
 	case !n.roster.names(m.Process) || !n.roster.names(m.Election.Initiator):

@@ -54,13 +54,11 @@ func (n *Node) received(e *Event) {
 	}
 }
 
-// receivedElection takes a message of an election. It drops a message of another algorithm, and a
-// list or table that is longer than the roster: this process or the sender has yet to get a roster.
-// Timeouts make up for it.
+// receivedElection takes a message of an election. One of another algorithm than ours is of a
+// roster that this process or the sender has yet to get; timeouts make up for it.
 func (n *Node) receivedElection(e *Event) {
 	m := &e.Message.Election
-	if e.Message.Algorithm != n.roster.Algorithm ||
-		max(len(m.List), len(m.Table)) > len(n.roster.Members) {
+	if e.Message.Algorithm != n.roster.Algorithm {
 		return
 	}
 	opens := !n.episode.open()

@@ -233,6 +233,35 @@ func TestLongListsDoNotWait(t *testing.T) {
 	}
 }
 
+// G11: a message that lists more processes than the roster says which run of its sender speaks, all
+// the same. So nothing of an earlier run is taken after it.
+func TestLongListsTellTheRun(t *testing.T) {
+	for _, longer := range []int{0, 1} {
+		r := newRoster(false)
+		p := start(t, "P2", r)
+		receive := func(incarnation uint64, m node.Message) {
+			m.Election.Election.Incarnation = incarnation
+			p.step(node.Event{
+				Type:        node.Received,
+				From:        "P3",
+				Incarnation: incarnation,
+				Message:     m,
+			})
+		}
+		view := electionMessage(election.View, "")
+		view.Election.List = slices.Repeat([]string{"P1"}, len(r.Members)+longer)
+		receive(2, view)
+		receive(1, electionMessage(election.Coordinator, "P3"))
+		if p.node.View().Coordinator != "" {
+			t.Errorf("%d longer than the roster: the run before moves it", longer)
+		}
+		receive(2, electionMessage(election.Coordinator, "P3"))
+		if p.node.View().Coordinator != "P3" {
+			t.Errorf("%d longer than the roster: this run does not move it", longer)
+		}
+	}
+}
+
 // C5: a process that rests, and leaves its group for another one of the name, is nominated there by
 // nobody before the election has ended.
 func TestRestAndAnotherGroup(t *testing.T) {
