@@ -40,6 +40,8 @@ type group struct {
 	service bool
 	// never: no preemption; else the highest priority coordinates when all is well.
 	never bool
+	// equals: all have one priority; else it is of their ordinals.
+	equals bool
 	// previous: its agents are of an earlier version, until a rolling restart.
 	previous bool
 	// first is the ordinal that an edit gave the highest priority; -1 is the highest ordinal.
@@ -126,8 +128,10 @@ func (g *group) election() *v1.ElectionGroup {
 		Spec: v1.ElectionGroupSpec{
 			Algorithm: g.algorithm,
 			Safety:    g.safety,
-			Priority:  v1.PriorityPolicy{From: v1.Ordinal},
 		},
+	}
+	if !g.equals {
+		eg.Spec.Priority.From = v1.Ordinal
 	}
 	if g.service {
 		eg.Spec.Service = &v1.CoordinatorService{

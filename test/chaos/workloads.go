@@ -35,6 +35,7 @@ func (r *runner) mixWorkloads(ctx context.Context) error {
 			size:      6,
 			now:       6,
 			never:     true,
+			equals:    true, // a Deployment's pods have no ordinals
 			service:   true,
 		}
 	}
