@@ -11,7 +11,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 IMAGES  ?= ghcr.io/podesta-dev
 TAG     ?= latest
 # Where there is no kubectl, the one that the tests use.
-KUBECTL ?= $(shell command -v kubectl || echo "$$(bin/cluster assets)/kubectl")
+KUBECTL ?= $(shell command -v kubectl || echo "$$(bin/cluster assets --programs kubectl)/kubectl")
 # KIND_UP brings a kind cluster up: COMMAND NAME WORKERS KUBECONFIG.
 KIND_UP ?= hack/kind/up
 KEEP    ?=

@@ -52,7 +52,7 @@ func assetsCommand() *cobra.Command {
 	var o assets.Options
 	cmd := &cobra.Command{
 		Use:   "assets",
-		Short: "Print the directory with etcd, kube-apiserver and kubectl, making what is missing first",
+		Short: "Print the directory with the control plane's programs, making what is missing first",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, program := range o.Programs {

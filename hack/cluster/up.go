@@ -55,6 +55,8 @@ func upCommand() *cobra.Command {
 	f.add(cmd)
 	_ = cmd.MarkFlagRequired("dir") // fails only for a flag that does not exist
 	cmd.Flags().StringVar(&f.bin, "bin", "", "directory with manager and agent (default ROOT/bin)")
+	cmd.Flags().BoolVar(&o.Workloads, "workloads", false, "run kube-controller-manager, too, for "+
+		"Deployments, StatefulSets, DaemonSets and PodDisruptionBudgets")
 	cmd.Flags().StringVar(&f.roster, "roster", "", "address at which the manager serves agents "+
 		"(default one that is free)")
 	cmd.Flags().StringArrayVar(&o.Manager.Args, "manager-arg", nil,

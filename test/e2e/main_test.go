@@ -1,6 +1,7 @@
 // Package e2e runs groups end to end on the local cluster of hack/cluster: a real API server, the
-// manager, and the agents of real pods as processes that can be killed. It needs bin/ (make build)
-// and KUBEBUILDER_ASSETS (bin/cluster assets).
+// manager, Kubernetes' controllers of Deployments and StatefulSets, and the agents of real pods as
+// processes that can be killed. It needs bin/ (make build) and KUBEBUILDER_ASSETS (bin/cluster
+// assets).
 package e2e
 
 import (
@@ -44,7 +45,7 @@ func onCluster(m *testing.M) (code int, err error) {
 			fmt.Fprintln(os.Stderr, "e2e: the cluster's logs are in", state)
 		}
 	}()
-	cluster, err := stage.Up(context.Background(), root, state, os.Stderr)
+	cluster, err := stage.Up(context.Background(), root, state, os.Stderr, "--workloads")
 	if err != nil {
 		return 1, err
 	}

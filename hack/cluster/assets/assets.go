@@ -1,12 +1,14 @@
-// Package assets finds or makes the programs of a control plane: etcd, kube-apiserver and kubectl.
+// Package assets finds or makes the programs of a control plane: etcd, kube-apiserver,
+// kube-controller-manager and kubectl.
 //
 // It looks in this order: the directory that KUBEBUILDER_ASSETS names; the cache; the binaries that
-// Kubernetes publishes for envtest, which its own program setup-envtest fetches; and where those
-// cannot be had, it builds the programs from their Go modules, once (some minutes). It needs Go and
-// a module proxy; neither root nor Docker.
+// Kubernetes publishes for envtest, which its own program setup-envtest fetches, and beside them
+// kube-controller-manager, which dl.k8s.io has. Programs that cannot be had so are built from their
+// Go modules, once (some minutes). It needs Go and a module proxy; neither root nor Docker.
 package assets
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -33,10 +35,13 @@ const (
 	fetching     = 10 * time.Minute
 )
 
-// ControlPlane are the programs that run a control plane, All those that envtest expects.
+// Controllers is the program that has the controllers of Deployments and StatefulSets.
+const Controllers = "kube-controller-manager"
+
+// ControlPlane are the programs that serve an API; All are all that there are.
 var (
 	ControlPlane = []string{"etcd", "kube-apiserver"}
-	All          = []string{"etcd", "kube-apiserver", "kubectl"}
+	All          = []string{"etcd", "kube-apiserver", Controllers, "kubectl"}
 )
 
 // Options say what is needed, where to look and whom to tell.
@@ -48,6 +53,8 @@ type Options struct {
 	Cache string
 	// Log gets a line for every step and, while a step goes on, how far it is.
 	Log io.Writer
+
+	releases string // where Kubernetes publishes its programs; for tests
 }
 
 // Dir returns a directory that holds the programs, making those that are missing. Several processes
@@ -90,22 +97,18 @@ func Dir(ctx context.Context, o Options) (string, error) {
 	return fill(ctx, cache, o)
 }
 
-// fill makes what is missing: it fetches published programs or else builds them.
+// fill makes what is missing: it fetches published programs, and builds those that cannot be had.
 func fill(ctx context.Context, cache string, o Options) (string, error) {
 	progress := progress{start: time.Now(), log: o.Log}
-	var dir string
-	err := progress.step("fetching etcd, kube-apiserver and kubectl with setup-envtest",
-		func(done *tally) (err error) {
-			dir, err = fetch(ctx, cache, o.Programs, done)
-			return err
-		})
-	if err == nil || ctx.Err() != nil {
-		return dir, err
+	dir := fetch(ctx, progress, cache, o)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
 	}
-	progress.say("they cannot be had (%v): building them from their Go modules, once, about 4 min "+
-		"on 2 cores", err)
-	dir = built(cache)
-	err = publish(dir, o.Programs, func(temporary string, missing []string) error {
+	if len(missingFrom(dir, o.Programs)) == 0 {
+		return dir, nil
+	}
+	progress.say("building what cannot be had from its Go modules, once, about 4 min on 2 cores")
+	err := publish(dir, o.Programs, func(temporary string, missing []string) error {
 		return progress.step("building "+strings.Join(missing, ", "), func(done *tally) error {
 			return build(ctx, filepath.Join(cache, "src"), temporary, missing, done)
 		})
@@ -117,8 +120,44 @@ func fill(ctx context.Context, cache string, o Options) (string, error) {
 	return dir, nil
 }
 
-// fetch has setup-envtest fetch the newest published patch release of our minor version.
-func fetch(ctx context.Context, cache string, programs []string, done *tally) (string, error) {
+// fetch returns the directory that is to have the programs, with those that can be had.
+func fetch(ctx context.Context, progress progress, cache string, o Options) (dir string) {
+	envtest := slices.DeleteFunc(slices.Clone(o.Programs), isControllers)
+	dir, found := cached(cache, envtest)
+	if !found {
+		dir = built(cache)
+		err := progress.step("fetching etcd, kube-apiserver and kubectl with setup-envtest",
+			func(done *tally) error {
+				fetched, err := fetchEnvtest(ctx, cache, envtest, done)
+				if err == nil {
+					dir = fetched
+				}
+				return err
+			})
+		if err != nil {
+			progress.say("they cannot be had: %v", err)
+		}
+	}
+	if len(envtest) == len(o.Programs) {
+		return dir
+	}
+	err := publish(dir, []string{Controllers}, func(temporary string, _ []string) error {
+		return progress.step("fetching "+Controllers, func(done *tally) error {
+			return download(ctx, cmp.Or(o.releases, releases), temporary, Controllers, done)
+		})
+	})
+	if err != nil {
+		progress.say("it cannot be had: %v", err)
+	}
+	return dir
+}
+
+func isControllers(program string) bool { return program == Controllers }
+
+// fetchEnvtest has setup-envtest fetch the newest published patch release of our minor version.
+func fetchEnvtest(
+	ctx context.Context, cache string, programs []string, done *tally,
+) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetching)
 	defer cancel()
 	out, err := goCommand(ctx, cache, done.count, "run", setupEnvtest, "use",

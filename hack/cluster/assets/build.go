@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -71,16 +70,18 @@ func (s source) build(ctx context.Context, dir string, programs []string, done *
 	// module is v0.0.0 in the paths that are compiled in, and Go's cache has nothing in common with
 	// other builds of Kubernetes on this machine.
 	get := []string{"get", "-tool"}
-	for _, program := range slices.Sorted(maps.Keys(s.packages)) {
-		get = append(get, s.packages[program]+"@"+s.version)
+	out := dir + "/" // each has its package's name
+	if len(programs) == 1 {
+		out = filepath.Join(dir, programs[0])
 	}
-	if _, err := goCommand(ctx, s.dir, done.count, get...); err != nil {
-		return err
-	}
+	build := []string{"build", "-v", "-trimpath", "-ldflags", s.ldflags, "-o", out}
 	for _, program := range programs {
-		if _, err := goCommand(ctx, s.dir, done.count, "build", "-v", "-trimpath", "-ldflags", s.ldflags,
-			"-o", filepath.Join(dir, program), s.packages[program]); err != nil {
-			return fmt.Errorf("building %s: %w", program, err)
+		get = append(get, s.packages[program]+"@"+s.version)
+		build = append(build, s.packages[program])
+	}
+	for _, args := range [][]string{get, build} {
+		if _, err := goCommand(ctx, s.dir, done.count, args...); err != nil {
+			return fmt.Errorf("building %s: %w", strings.Join(programs, ", "), err)
 		}
 	}
 	return nil
@@ -95,6 +96,7 @@ func kubernetesSource(ctx context.Context, src string) (source, error) {
 		version: Kubernetes,
 		packages: map[string]string{
 			"kube-apiserver": kubernetesModule + "/cmd/kube-apiserver",
+			Controllers:      kubernetesModule + "/cmd/" + Controllers,
 			"kubectl":        kubernetesModule + "/cmd/kubectl",
 		},
 	}

@@ -41,10 +41,18 @@ func (p progress) step(name string, work func(*tally) error) error {
 	}
 }
 
-// tally is how much Go has done of a step.
-type tally struct{ downloaded, compiled atomic.Int64 }
+// tally is how much of a step is done: by Go, or in bytes that were written to it.
+type tally struct{ downloaded, compiled, fetched atomic.Int64 }
+
+func (t *tally) Write(data []byte) (int, error) {
+	t.fetched.Add(int64(len(data)))
+	return len(data), nil
+}
 
 func (t *tally) String() string {
+	if bytes := t.fetched.Load(); bytes > 0 {
+		return fmt.Sprintf("%d MB fetched", bytes/1e6)
+	}
 	return fmt.Sprintf("%d modules downloaded, %d packages compiled", t.downloaded.Load(),
 		t.compiled.Load())
 }

@@ -5,9 +5,9 @@
 // A program that uses this package handles the arguments tether (process.Tether) and, for
 // Options.Keep, keep (process.Keep); otherwise nothing starts.
 //
-// Nothing else of a control plane runs. There is no scheduler, no garbage collection, no Deployment
-// or StatefulSet controller; a deleted namespace stays Terminating. Every start is a fresh cluster:
-// no data is kept.
+// Controllers adds a kube-controller-manager. Without it nobody collects garbage or runs Deployments
+// and StatefulSets, and a deleted namespace stays Terminating. There is no scheduler. Every start is
+// a fresh cluster: no data is kept.
 package controlplane
 
 import (
@@ -46,16 +46,17 @@ type ControlPlane struct {
 	// Kubeconfig is the same as the text of a kubeconfig file.
 	Kubeconfig []byte
 
-	env    *envtest.Environment
-	cancel context.CancelFunc
-	ended  sync.WaitGroup
-	logs   []*os.File
+	options Options
+	env     *envtest.Environment
+	cancel  context.CancelFunc
+	ended   sync.WaitGroup
+	logs    []*os.File
 }
 
 // Start starts the control plane and returns when it answers, its CRDs are served and the namespace
 // "default" is ready. The caller must Stop it; the context is for the start alone.
 func Start(ctx context.Context, o Options) (*ControlPlane, error) {
-	c := &ControlPlane{env: &envtest.Environment{
+	c := &ControlPlane{options: o, env: &envtest.Environment{
 		UseExistingCluster:       new(false), // whatever USE_EXISTING_CLUSTER says
 		ControlPlaneStartTimeout: time.Minute,
 	}}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -29,12 +30,15 @@ import (
 type Options struct {
 	// State is the directory of this cluster. What an earlier one left there is removed, except logs.
 	State string
-	// Assets says where etcd and kube-apiserver come from; its Programs are filled in.
+	// Assets says where the control plane's programs come from; its Programs are filled in.
 	Assets assets.Options
 	// CRDs are files or directories of CustomResourceDefinitions to install.
 	CRDs []string
 	// Manifests are files, or directories of files, that are applied before the manager starts.
 	Manifests []string
+	// Workloads has a kube-controller-manager run Deployments, StatefulSets, DaemonSets,
+	// PodDisruptionBudgets and the garbage collection.
+	Workloads bool
 	// Pods says how to run pods; Client, Dir and Log are filled in.
 	Pods podrunner.Options
 	// Manager is run beside them unless its Path is empty.
@@ -53,14 +57,14 @@ type Manager struct {
 	User string
 }
 
-// Cluster is a running cluster. Its directory has kubeconfig, manager.pid, etcd.pid and
-// kube-apiserver.pid (with Keep), and the logs etcd.log, kube-apiserver.log, podrunner.log,
-// manager.log and logs/<namespace>_<pod>/<container>.log.
+// Cluster is a running cluster. Its directory has kubeconfig, <program>.pid of the manager, etcd,
+// kube-apiserver and kube-controller-manager, <program>.log of them and of podrunner, and
+// logs/<namespace>_<pod>/<container>.log.
 type Cluster struct {
 	// Config is for a client that may do everything, Kubeconfig the file that says the same.
 	Config     *rest.Config
 	Kubeconfig string
-	// Bin is the directory with etcd and kube-apiserver; it may have kubectl, too.
+	// Bin is the directory with the control plane's programs; it may have kubectl, too.
 	Bin string
 
 	options Options
@@ -87,7 +91,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Report == nil {
 		o.Report = func(string) {}
 	}
-	c := &Cluster{options: o, failed: make(chan error, 3)}
+	c := &Cluster{options: o, failed: make(chan error, 4)} // one for each part
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -99,6 +103,9 @@ func (c *Cluster) start(ctx context.Context) error {
 		return err
 	}
 	c.options.Assets.Programs = assets.ControlPlane
+	if c.options.Workloads {
+		c.options.Assets.Programs = append(slices.Clone(assets.ControlPlane), assets.Controllers)
+	}
 	var err error
 	if c.Bin, err = assets.Dir(ctx, c.options.Assets); err != nil {
 		return err
@@ -143,6 +150,13 @@ func (c *Cluster) run(ctx context.Context) error {
 	parts := []func(context.Context) error{
 		c.plane.Watch,
 		func(ctx context.Context) error { return podrunner.Run(ctx, pods) },
+	}
+	if c.options.Workloads {
+		controllers, err := c.plane.Controllers(c.options.Report)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, controllers.Run)
 	}
 	if c.options.Manager.Path != "" {
 		manager, err := c.manager()
@@ -223,7 +237,7 @@ func (c *Cluster) prepare() error {
 		return fmt.Errorf("another cluster runs in %s: stop it, or name another directory", state)
 	}
 	for _, old := range []string{"pods", "kubeconfig", "manager.kubeconfig", "manager.pid", "etcd.pid",
-		"kube-apiserver.pid"} {
+		"kube-apiserver.pid", assets.Controllers + ".pid", assets.Controllers + ".kubeconfig"} {
 		if err := os.RemoveAll(filepath.Join(state, old)); err != nil {
 			return err
 		}
