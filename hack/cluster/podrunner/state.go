@@ -115,6 +115,14 @@ func (c *container) onProblem(problem refusal, now time.Time, delay time.Duratio
 	c.retryAt = now.Add(delay)
 }
 
+// onProbe notes that a probe of a container has changed its mind. A deleted pod is asked for its
+// readiness only: whether it lives does not matter any more.
+func (p *podState) onProbe(result probeResult, now time.Time) {
+	if p.deadline.IsZero() || result.kind == readinessProbe {
+		p.containers[result.index].onProbe(result, now, p.grace)
+	}
+}
+
 // onProbe notes that a probe has changed its mind; grace is what a failed one leaves the container
 // to end in.
 func (c *container) onProbe(result probeResult, now time.Time, grace time.Duration) {

@@ -2,6 +2,8 @@ package podrunner
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -35,7 +37,7 @@ func (p *podState) status(
 			s.InitContainerStatuses = append(s.InitContainerStatuses, p.containerStatus(c))
 		}
 	}
-	s.Conditions = p.conditions(pod.Generation, previous, now)
+	s.Conditions = p.conditions(pod, previous, now)
 	return s
 }
 
@@ -61,7 +63,7 @@ func (p *podState) initialized() bool {
 }
 
 func (p *podState) conditions(
-	generation int64, previous []corev1.PodCondition, now time.Time,
+	pod *corev1.Pod, previous []corev1.PodCondition, now time.Time,
 ) []corev1.PodCondition {
 	initialized := corev1.PodCondition{Type: corev1.PodInitialized, Status: corev1.ConditionTrue}
 	if !p.initialized() {
@@ -73,13 +75,17 @@ func (p *podState) conditions(
 		containers.Message = fmt.Sprintf("containers with unready status: %v", unready)
 	}
 	ready := containers
+	if shut := shutGates(pod); ready.Status == corev1.ConditionTrue && len(shut) > 0 {
+		ready.Status, ready.Reason = corev1.ConditionFalse, "ReadinessGatesNotReady"
+		ready.Message = strings.Join(shut, ", ")
+	}
 	ready.Type = corev1.PodReady
 
 	all := []corev1.PodCondition{
 		{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}, initialized, containers, ready,
 	}
 	for i := range all {
-		all[i].ObservedGeneration = generation
+		all[i].ObservedGeneration = pod.Generation
 		all[i].LastTransitionTime = metav1.NewTime(now)
 		for _, before := range previous {
 			if before.Type == all[i].Type && before.Status == all[i].Status {
@@ -88,6 +94,24 @@ func (p *podState) conditions(
 		}
 	}
 	return all
+}
+
+// shutGates says of each readiness gate whose condition is not True why it is shut. Others than the
+// pod runner set these conditions.
+func shutGates(pod *corev1.Pod) (why []string) {
+	for _, gate := range pod.Spec.ReadinessGates {
+		i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == gate.ConditionType
+		})
+		if i < 0 {
+			why = append(why, fmt.Sprintf("corresponding condition of pod readiness gate %q does not exist.",
+				gate.ConditionType))
+		} else if status := pod.Status.Conditions[i].Status; status != corev1.ConditionTrue {
+			why = append(why, fmt.Sprintf("the status of pod readiness gate %q is not \"True\", but %v",
+				gate.ConditionType, status))
+		}
+	}
+	return why
 }
 
 // unready names the containers that keep the pod from being ready.

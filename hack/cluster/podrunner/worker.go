@@ -288,7 +288,7 @@ func (w *worker) onProbe(result probeResult) {
 		w.runner.Log.Warn("probe failed", "pod", w.pod.Load().Name, "container", c.spec.Name, "probe",
 			result.kind, "message", result.message)
 	}
-	c.onProbe(result, time.Now(), w.state.grace)
+	w.state.onProbe(result, time.Now())
 }
 
 func (w *worker) dir() string {
