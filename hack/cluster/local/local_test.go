@@ -26,6 +26,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
@@ -82,15 +83,18 @@ func serve(address string) {
 
 // cluster starts a cluster for a test. It is slow the first time on a machine, when there are no
 // assets yet.
-func cluster(t *testing.T) (*Cluster, kubernetes.Interface) {
+func cluster(t *testing.T) (*Cluster, kubernetes.Interface) { return clusterWith(t, false) }
+
+func clusterWith(t *testing.T, workloads bool) (*Cluster, kubernetes.Interface) {
 	t.Helper()
 	me, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	c, err := Start(t.Context(), Options{
-		State:  t.TempDir(),
-		Assets: assets.Options{Log: os.Stderr},
+		State:     t.TempDir(),
+		Assets:    assets.Options{Log: os.Stderr},
+		Workloads: workloads,
 		Pods: podrunner.Options{
 			Images: map[string]podrunner.Program{
 				"serve": {Path: me, Args: []string{"serve"}}, "stubborn": {Path: me, Args: []string{"stubborn"}},
@@ -246,6 +250,7 @@ func TestPodsLiveAndDieAsOnACluster(t *testing.T) {
 		over(t, before)
 	})
 	t.Run("a pod that asks for too much is told so", func(t *testing.T) { refuses(t, client) })
+	t.Run("a readiness gate keeps a pod from being ready", func(t *testing.T) { waitsForItsGate(t, client) })
 	t.Run("a pod of no group is left alone", func(t *testing.T) {
 		stranger := samplePod("stranger")
 		stranger.Labels = nil
@@ -398,6 +403,29 @@ func refuses(t *testing.T, client kubernetes.Interface) {
 	}
 	remove(t, client, "p-3", metav1.DeleteOptions{})
 	await(t, client, "p-3", "gone", deleted)
+}
+
+func waitsForItsGate(t *testing.T, client kubernetes.Interface) {
+	const gate = "example.org/gate"
+	gated := samplePod("p-4")
+	gated.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: gate}}
+	create(t, client, gated)
+	await(t, client, "p-4", "waiting for its gate", func(p *corev1.Pod) bool {
+		return slices.ContainsFunc(p.Status.Conditions, func(c corev1.PodCondition) bool {
+			return c.Type == corev1.PodReady && c.Reason == "ReadinessGatesNotReady"
+		})
+	})
+	for _, step := range []struct {
+		status corev1.ConditionStatus
+		ready  bool
+	}{{corev1.ConditionTrue, true}, {corev1.ConditionFalse, false}} {
+		text := fmt.Sprintf(`{"status":{"conditions":[{"type":%q,"status":%q}]}}`, gate, step.status)
+		if _, err := client.CoreV1().Pods("default").Patch(t.Context(), "p-4", types.StrategicMergePatchType, []byte(text),
+			metav1.PatchOptions{}, "status"); err != nil {
+			t.Fatal(err)
+		}
+		await(t, client, "p-4", "as ready as its gate", func(p *corev1.Pod) bool { return ready(p) == step.ready })
+	}
 }
 
 func TestTwoClustersNeedTwoDirectories(t *testing.T) {
