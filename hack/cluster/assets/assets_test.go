@@ -44,7 +44,7 @@ func TestADirectoryAppearsWholeOrNotAtAll(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "place")
 	if err := publish(place, All, func(dir string, _ []string) error {
 		return os.WriteFile(filepath.Join(dir, "etcd"), nil, 0o755)
-	}); err == nil || !strings.Contains(err.Error(), "kube-apiserver, kubectl is missing") {
+	}); err == nil || !strings.Contains(err.Error(), "kube-apiserver, kube-controller-manager, kubectl is missing") {
 		t.Errorf("a third of it: %v", err)
 	}
 	if err := publish(place, All, func(string, []string) error { return errors.New("no") }); err == nil {
@@ -67,7 +67,7 @@ func TestOnlyWhatIsMissingIsMade(t *testing.T) {
 	place := built(cache)
 	for _, step := range []struct{ needed, missing []string }{
 		{ControlPlane, ControlPlane},
-		{All, []string{"kubectl"}},
+		{All, []string{Controllers, "kubectl"}},
 	} {
 		if _, found := cached(cache, step.needed); found {
 			t.Errorf("%v are cached before they are made", step.needed)
