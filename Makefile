@@ -171,7 +171,7 @@ test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; cd hack/cluster && $(RACE) ./...
 
 .PHONY: setup-envtest
-setup-envtest: assets ## Fetch etcd, kube-apiserver and kubectl for the tests, or build them; print their folder.
+setup-envtest: assets ## Fetch etcd, kube-apiserver, kube-controller-manager and kubectl for the tests, or build them; print their folder.
 	@bin/cluster assets
 
 .PHONY: test-envtest

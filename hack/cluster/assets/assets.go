@@ -1,10 +1,10 @@
 // Package assets finds or makes the programs of a control plane: etcd, kube-apiserver,
 // kube-controller-manager and kubectl.
 //
-// It looks in this order: the directory that KUBEBUILDER_ASSETS names; the cache; the binaries that
-// Kubernetes publishes for envtest, which its own program setup-envtest fetches, and beside them
-// kube-controller-manager, which dl.k8s.io has. Programs that cannot be had so are built from their
-// Go modules, once (some minutes). It needs Go and a module proxy; neither root nor Docker.
+// It looks in the directory that KUBEBUILDER_ASSETS names, or else in the cache. It makes programs
+// that the cache lacks: setup-envtest fetches what Kubernetes publishes for envtest, and
+// kube-controller-manager comes from dl.k8s.io. It builds programs that it cannot fetch from their
+// Go modules, once (some minutes). It needs Go and a module proxy, but no root and no Docker.
 package assets
 
 import (
@@ -107,7 +107,7 @@ func fill(ctx context.Context, cache string, o Options) (string, error) {
 	if len(missingFrom(dir, o.Programs)) == 0 {
 		return dir, nil
 	}
-	progress.say("building what cannot be had from its Go modules, once, about 4 min on 2 cores")
+	progress.say("building what cannot be had from its Go modules, once, about 5 min on 2 cores")
 	err := publish(dir, o.Programs, func(temporary string, missing []string) error {
 		return progress.step("building "+strings.Join(missing, ", "), func(done *tally) error {
 			return build(ctx, filepath.Join(cache, "src"), temporary, missing, done)

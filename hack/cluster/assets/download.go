@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// releases is where Kubernetes publishes its programs, and answering how long it may take to say
-// what a program's checksum is. Where there is no network, that is how long the fallback waits.
+// releases is where Kubernetes publishes its programs. answering is how long it may take to send a
+// program's checksum. Without a network, the build from modules begins after that time at most.
 const (
 	releases  = "https://dl.k8s.io/release"
 	answering = 20 * time.Second

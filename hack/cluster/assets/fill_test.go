@@ -30,8 +30,8 @@ build) while [ "$1" != -o ]; do shift; done; out=$2; shift 2; echo "$@" >>"$PLAY
 esac
 `
 
-// play puts that go command first, in a directory that it returns; published is where its
-// setup-envtest fetches to, if it may.
+// play puts that go command first in the PATH and returns its directory. Its setup-envtest fetches
+// to published, or fails if that is empty.
 func play(t *testing.T, published string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -47,7 +47,8 @@ func play(t *testing.T, published string) (dir string) {
 	return dir
 }
 
-// published is dl.k8s.io with a kube-controller-manager that has this checksum, or without one.
+// published plays dl.k8s.io with a kube-controller-manager and its checksum. It has none if content
+// is empty.
 func published(t *testing.T, content, sum string) (address string, asked *int) {
 	t.Helper()
 	asked = new(int)
@@ -67,7 +68,7 @@ func published(t *testing.T, content, sum string) (address string, asked *int) {
 	return server.URL, asked
 }
 
-// What can be had is fetched, the rest is built, and all of it lands in one directory.
+// Dir fetches the programs that are published and builds the others, all into one directory.
 func TestWhatCannotBeHadIsBuilt(t *testing.T) {
 	const content = "a controller manager"
 	sum := sha256.Sum256([]byte(content))

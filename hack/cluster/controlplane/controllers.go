@@ -9,8 +9,8 @@ import (
 	"github.com/podesta-dev/podesta/hack/cluster/process"
 )
 
-// controllers are those that a workload needs, and those that delete what is to go. The others need
-// a cloud, nodes or a network.
+// controllers are those that workloads need, and those that collect garbage. The others would need a
+// cloud, nodes or a network, or nothing here needs them.
 var controllers = []string{
 	"daemonset-controller", "deployment-controller", "disruption-controller",
 	"garbage-collector-controller", "namespace-controller", "replicaset-controller",
@@ -29,7 +29,7 @@ func (c *ControlPlane) Controllers(report func(string)) (process.Supervised, err
 		Args: []string{
 			"--kubeconfig=" + kubeconfig, "--controllers=" + strings.Join(controllers, ","),
 			"--leader-elect=false", "--secure-port=0",
-			// It would wait for its turn for seconds when many pods change at once.
+			// By default it waits for seconds between its requests when many pods change at once.
 			"--kube-api-qps=200", "--kube-api-burst=400",
 		},
 		Env:     os.Environ(),

@@ -23,17 +23,7 @@ func TestAKilledControlPlaneIsStartedAgain(t *testing.T) {
 	create(t, client, samplePod("p-0"))
 	before := await(t, client, "p-0", "ready", ready)
 	for _, name := range []string{"etcd", "kube-apiserver"} {
-		pid := 0
-		text, err := os.ReadFile(filepath.Join(c.options.State, name+".pid"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := fmt.Sscan(string(text), &pid); err != nil {
-			t.Fatal(err)
-		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-			t.Fatalf("%s, process %d: %v", name, pid, err)
-		}
+		kill(t, c, name)
 		reachable(t, before)
 		write(t, client, name)
 	}
@@ -42,6 +32,22 @@ func TestAKilledControlPlaneIsStartedAgain(t *testing.T) {
 	if after.UID != before.UID || after.Status.ContainerStatuses[0].ContainerID != before.Status.ContainerStatuses[0].ContainerID {
 		t.Errorf("the pod was %s and is %s: want the same, with the same process", before.Status.ContainerStatuses[0].ContainerID,
 			after.Status.ContainerStatuses[0].ContainerID)
+	}
+}
+
+// kill kills a program of the control plane.
+func kill(t *testing.T, c *Cluster, name string) {
+	t.Helper()
+	pid := 0
+	text, err := os.ReadFile(filepath.Join(c.options.State, name+".pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscan(string(text), &pid); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatalf("%s, process %d: %v", name, pid, err)
 	}
 }
 

@@ -24,10 +24,10 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// TestWorkloadsAreKubernetesOwn is one story, too: what the controllers of a cluster make of the pods
-// of this one.
+// TestWorkloadsAreKubernetesOwn is one story, too: Kubernetes' own controllers with the pods of this
+// cluster.
 func TestWorkloadsAreKubernetesOwn(t *testing.T) {
-	_, client := clusterWith(t, true)
+	c, client := clusterWith(t, true)
 	t.Run("a Deployment rolls one pod at a time", func(t *testing.T) { rolls(t, client) })
 	t.Run("a pod that is not ready stops the rollout", func(t *testing.T) { stopsRolling(t, client) })
 	t.Run("an eviction beyond the budget is refused", func(t *testing.T) { refusesEviction(t, client) })
@@ -39,7 +39,10 @@ func TestWorkloadsAreKubernetesOwn(t *testing.T) {
 		t.Run(fmt.Sprintf("deletion of %s in the %s takes its pods away", app, policy),
 			func(t *testing.T) { takesAway(t, client, app, policy) })
 	}
-	t.Run("a deleted namespace goes", func(t *testing.T) { namespaceGoes(t, client) })
+	t.Run("killed controllers are started again, and take a namespace away", func(t *testing.T) {
+		kill(t, c, "kube-controller-manager")
+		namespaceGoes(t, client)
+	})
 }
 
 // watched is a kind of object that can be watched.
@@ -47,8 +50,8 @@ type watched interface {
 	Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// until hands over each object of an app, as it is and with every change, until one is as wanted; or
-// only the changes since a version, if one is given.
+// until watches the objects of an app until one is as wanted. It begins with the objects that there
+// are, or, if since is a version, with the changes after it.
 func until[T any](t *testing.T, of watched, app, since, what string, wanted func(watch.EventType, T) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -71,8 +74,8 @@ func until[T any](t *testing.T, of watched, app, since, what string, wanted func
 	t.Fatalf("%s is not %s: the last change is %+v", app, what, last)
 }
 
-// untilPods acts, and hands over all pods of an app, by name, after every change from before that
-// on, until they are as wanted.
+// untilPods acts, then watches the pods of an app until all of them are as wanted. It misses no
+// change since before it acted.
 func untilPods(t *testing.T, client kubernetes.Interface, app, what string, act func(), wanted func(map[string]*corev1.Pod) bool) {
 	t.Helper()
 	before := podsOf(t, client, app)

@@ -25,8 +25,8 @@ func (s *story) condition(kind corev1.PodConditionType) string {
 	return "none"
 }
 
-// What happens to a pod of a sidecar and an app that both have a readiness probe, and what a kubelet
-// then says of it. See GenerateContainersReadyCondition and GeneratePodReadyCondition of
+// The pod has a sidecar and an app, each with a readiness probe. The table has a kubelet's conditions
+// after each event. See GenerateContainersReadyCondition and GeneratePodReadyCondition of
 // k8s.io/kubernetes/pkg/kubelet/status, and UpdatePodStatus of pkg/kubelet/prober.
 func TestReadinessIsAKubelets(t *testing.T) {
 	const (
@@ -135,7 +135,7 @@ func TestAStartupProbeKeepsReadinessWaiting(t *testing.T) {
 	s.shows("Running sidecar:running+readyx1 app:running+readyx1 Ready")
 }
 
-// A kubelet does not ask a deleted pod any more whether it lives or has started.
+// A kubelet stops the liveness and startup probes of a deleted pod.
 func TestADeletedPodIsProbedForReadinessOnly(t *testing.T) {
 	s := newStory(t, "sidecar-1", "sidecar-2", "app")
 	s.find("sidecar-2").spec.StartupProbe = new(corev1.Probe)

@@ -115,8 +115,8 @@ func (c *container) onProblem(problem refusal, now time.Time, delay time.Duratio
 	c.retryAt = now.Add(delay)
 }
 
-// onProbe notes that a probe of a container has changed its mind. A deleted pod is asked for its
-// readiness only: whether it lives does not matter any more.
+// onProbe notes that a probe of a container has changed its mind. As in a kubelet,
+// only readiness probes count once the pod is deleted.
 func (p *podState) onProbe(result probeResult, now time.Time) {
 	if p.deadline.IsZero() || result.kind == readinessProbe {
 		p.containers[result.index].onProbe(result, now, p.grace)

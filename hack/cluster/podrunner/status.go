@@ -96,8 +96,8 @@ func (p *podState) conditions(
 	return all
 }
 
-// shutGates says of each readiness gate whose condition is not True why it is shut. Others than the
-// pod runner set these conditions.
+// shutGates says why readiness gates are shut: their conditions, which other programs set, are not
+// True.
 func shutGates(pod *corev1.Pod) (why []string) {
 	for _, gate := range pod.Spec.ReadinessGates {
 		i := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
