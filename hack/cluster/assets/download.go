@@ -47,17 +47,16 @@ func download(ctx context.Context, from, dir, program string, done *tally) error
 
 // get copies what an address has.
 func get(ctx context.Context, within time.Duration, address string, to io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}
-	response, err := http.DefaultClient.Do(request)
+	client := http.Client{Timeout: within}
+	response, err := client.Do(request)
 	if err != nil {
 		return err
 	}
-	defer response.Body.Close() //nolint:errcheck // it is read
+	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("%s: %s", address, response.Status)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/podesta-dev/podesta/hack/cluster/process"
 )
 
-// controllers are those that workloads need, and those that collect garbage. The others would need a
-// cloud, nodes or a network, or nothing here needs them.
+// controllers are those that workloads need, and those that collect garbage. The others would need
+// a cloud, nodes or a network, or nothing here needs them.
 var controllers = []string{
 	"daemonset-controller", "deployment-controller", "disruption-controller",
 	"garbage-collector-controller", "namespace-controller", "replicaset-controller",

@@ -5,9 +5,9 @@
 // A program that uses this package handles the arguments tether (process.Tether) and, for
 // Options.Keep, keep (process.Keep); otherwise nothing starts.
 //
-// Controllers adds a kube-controller-manager. Without it nobody collects garbage or runs Deployments
-// and StatefulSets, and a deleted namespace stays Terminating. There is no scheduler. Every start is
-// a fresh cluster: no data is kept.
+// Controllers adds a kube-controller-manager. Without it nobody collects garbage or runs
+// Deployments and StatefulSets, and a deleted namespace stays Terminating. There is no scheduler.
+// Every start is a fresh cluster: no data is kept.
 package controlplane
 
 import (
