@@ -36,8 +36,13 @@ type Client struct {
 	// for a log: the agent is not there, a session or stream has ended, or the work returned an
 	// error after its permission had ended. It must return soon.
 	Report func(error)
+	// StopWithin is how long the work of Run may need to stop when its permission is not renewed. Its
+	// context ends that long before the deadline: at the latest when a quarter of the permission is
+	// left, and not before half of it has passed.
+	StopWithin time.Duration
 	// Overdue, if non-nil, is called when the work of Run goes on and the permission is about to end:
-	// when an eighth of the permission is left, and 5 ms before the deadline at the latest. Its
+	// when an eighth of the permission is left, and 5 ms before the deadline at the latest; 20 ms, if
+	// StopWithin has left the work more than that. Its
 	// argument is the reason why the work's context has ended. After a pause of the program, Overdue
 	// is called as soon as the program goes on. Set it to Exit to end the process then. If Overdue is
 	// nil or returns, the work goes on, and another process may work at the same time.

@@ -14,6 +14,7 @@ import (
 // job is one call of Run's work: under one epoch, and until shortly before the permission ends.
 type job struct {
 	epoch Epoch
+	need  time.Duration // Client.StopWithin
 	ctx   workContext
 	shut  context.CancelFunc // closes the session
 	alarm *boottime.Alarm
@@ -26,6 +27,7 @@ type job struct {
 	until   time.Duration // the deadline of the permission, as a reading of the clock
 	renewed time.Duration // when the lease was last renewed, by the agent's clock
 	end     time.Duration // when the context ends unless the agent renews the lease
+	length  time.Duration // how much of the permission was left when the lease was last renewed
 	over    error         // why the context has ended; nil while it has not
 	warned  bool          // overdue was called
 	hangsAt time.Duration // from then on the work hangs; 0: its permission is not over yet
@@ -44,25 +46,34 @@ const (
 	// least. The agent says it when a third of the last permission has passed, or before: it may be
 	// late by another five twelfths (34 ms of 82) before the context ends, and then the work has a
 	// quarter (20 ms of 82) to notice. Timers of a machine that is busy are milliseconds late.
+	// Client.StopWithin may ask for more, up to half.
 	restShare = 4
+	mostRest  = 2
 	leastRest = 10 * time.Millisecond
+	// overdueShare and overdueRest say how much of a permission is left for ending work that goes on.
+	overdueShare = 8
+	overdueRest  = 20 * time.Millisecond
 	// hangsAfter is for how long work may still run after its permission was found to be over, before
 	// it counts as hanging: a program that has just stood still has had no time to return.
 	hangsAfter = 50 * time.Millisecond
 )
 
-// endOf returns when the context of the work ends under a permission that is received now.
-func endOf(until, now time.Duration) time.Duration {
-	return until - max((until-now)/restShare, leastRest)
+// endOf returns when the context of work that needs that long to stop ends, under a permission that
+// is received now.
+func endOf(until, now, need time.Duration) time.Duration {
+	length := until - now
+	return until - max(length/restShare, min(need, length/mostRest), leastRest)
 }
 
-// newJob returns nil if the permission is about to end.
-func newJob(ctx context.Context, p Permission, shut context.CancelFunc) (*job, error) {
+// newJob returns nil if the permission is about to end. Need is Client.StopWithin.
+func newJob(
+	ctx context.Context, p Permission, need time.Duration, shut context.CancelFunc,
+) (*job, error) {
 	now, err := boottime.Now()
 	if err != nil {
 		return nil, noClock(err)
 	}
-	end := endOf(p.until, now)
+	end := endOf(p.until, now, need)
 	if !p.Valid() || now >= end {
 		return nil, nil
 	}
@@ -72,11 +83,13 @@ func newJob(ctx context.Context, p Permission, shut context.CancelFunc) (*job, e
 	}
 	j := &job{
 		epoch:    p.Epoch,
+		need:     need,
 		shut:     shut,
 		alarm:    alarm,
 		until:    p.until,
 		renewed:  p.renewed,
 		end:      end,
+		length:   p.until - now,
 		returned: make(chan struct{}),
 		watched:  make(chan struct{}),
 	}
@@ -164,7 +177,8 @@ func (j *job) extend(p Permission) {
 	j.until = max(j.until, p.until)
 	if j.renewedBy(p) {
 		j.renewed = p.renewed
-		j.end = max(j.end, endOf(j.until, now))
+		j.end = max(j.end, endOf(j.until, now, j.need))
+		j.length = j.until - now
 	}
 	if err := j.alarm.Set(j.end); err != nil {
 		j.finish(noAlarm(err))
@@ -200,9 +214,11 @@ func (j *job) watch() {
 }
 
 // overdueAt returns when work that goes on after its context has ended is overdue. If the
-// permission was not renewed, the work has had half of the rest by then. The other half is for
-// ending the process. j.mu is held.
-func (j *job) overdueAt() time.Duration { return j.until - (j.until-j.end)/2 }
+// permission was not renewed, the work has had half of the rest by then, or more. What is left is
+// for ending the process. j.mu is held.
+func (j *job) overdueAt() time.Duration {
+	return j.until - min((j.until-j.end)/2, max(j.length/overdueShare, overdueRest))
+}
 
 // warn calls overdue, once, if the work has not returned and the permission is about to end.
 // Without a clock nobody knows when that is.

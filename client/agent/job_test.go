@@ -17,7 +17,7 @@ func permitted(t *testing.T, epoch Epoch, window time.Duration) Permission {
 // quiet returns a job whose alarm nobody watches: as after a pause, before anything else runs.
 func quiet(t *testing.T, window time.Duration) *job {
 	t.Helper()
-	j, err := newJob(t.Context(), permitted(t, 7, window), func() {})
+	j, err := newJob(t.Context(), permitted(t, 7, window), 0, func() {})
 	if err != nil || j == nil {
 		t.Fatal("no job: ", err)
 	}
@@ -27,15 +27,34 @@ func quiet(t *testing.T, window time.Duration) *job {
 
 func TestAQuarterOfAPermissionIsLeftForNoticing(t *testing.T) {
 	const ms = time.Millisecond
-	for _, c := range []struct{ until, now, want time.Duration }{
-		{1818 * ms, 1000 * ms, 1818*ms - 818*ms/4}, // a lease of a second
-		{1082 * ms, 1000 * ms, 1061500 * time.Microsecond},
-		{1022 * ms, 1000 * ms, 1012 * ms}, // renewed late
-		{1010 * ms, 1000 * ms, 1000 * ms}, // not worth to begin
-		{1001 * ms, 1000 * ms, 991 * ms},
+	for _, c := range []struct{ until, now, need, want time.Duration }{
+		{1818 * ms, 1000 * ms, 0, 1818*ms - 818*ms/4}, // a lease of a second
+		{1082 * ms, 1000 * ms, 0, 1061500 * time.Microsecond},
+		{1022 * ms, 1000 * ms, 0, 1012 * ms}, // renewed late
+		{1010 * ms, 1000 * ms, 0, 1000 * ms}, // not worth to begin
+		{1001 * ms, 1000 * ms, 0, 991 * ms},
+		{1800 * ms, 1000 * ms, 300 * ms, 1500 * ms}, // StopWithin
+		{1800 * ms, 1000 * ms, 100 * ms, 1600 * ms}, // it has a quarter in any case
+		{1800 * ms, 1000 * ms, time.Hour, 1400 * ms},
 	} {
-		if got := endOf(c.until, c.now); got != c.want {
+		if got := endOf(c.until, c.now, c.need); got != c.want {
 			t.Errorf("%v before its end: the context ends at %v, want %v", c.until-c.now, got, c.want)
+		}
+	}
+}
+
+func TestOverdue(t *testing.T) {
+	const ms = time.Millisecond
+	for _, c := range []struct{ length, need, left time.Duration }{
+		{818 * ms, 0, 818 * ms / 8},
+		{82 * ms, 0, 82 * ms / 8},
+		{82 * ms, time.Hour, 20 * ms},
+		{2400 * ms, time.Hour, 300 * ms},
+	} {
+		j := &job{until: time.Minute, length: c.length}
+		j.end = endOf(j.until, j.until-c.length, c.need)
+		if left := j.until - j.overdueAt(); left != c.left {
+			t.Errorf("%v, %v to stop: it is overdue when %v are left, want %v", c.length, c.need, left, c.left)
 		}
 	}
 }
@@ -235,7 +254,7 @@ func TestEpochsOfAGroupOnlyGrow(t *testing.T) {
 
 func TestNothingBeginsShortlyBeforeTheEnd(t *testing.T) {
 	for _, window := range []time.Duration{leastRest, time.Millisecond, 0, -time.Hour} {
-		if j, err := newJob(t.Context(), permitted(t, 7, window), nil); j != nil || err != nil {
+		if j, err := newJob(t.Context(), permitted(t, 7, window), 0, nil); j != nil || err != nil {
 			t.Errorf("%v before the end a job begins, %v", window, err)
 		}
 	}
@@ -309,7 +328,7 @@ func TestWorkThatStoodStillDoesNotHang(t *testing.T) {
 // over, and not much longer.
 func TestHangingWorkClosesItsSessionWhenThePermissionIsOver(t *testing.T) {
 	closed := make(chan time.Duration, 2) // when the session was closed; the work's return closes it, too
-	j, err := newJob(t.Context(), permitted(t, 7, time.Second), func() { closed <- reading(t) })
+	j, err := newJob(t.Context(), permitted(t, 7, time.Second), 0, func() { closed <- reading(t) })
 	if err != nil || j == nil {
 		t.Fatal("no job: ", err)
 	}
@@ -334,7 +353,7 @@ func TestHangingWorkClosesItsSessionWhenThePermissionIsOver(t *testing.T) {
 // once. The session stays open until the work has returned.
 func TestATimerThatCannotBeWaitedFor(t *testing.T) {
 	closed := make(chan struct{}, 10)
-	j, err := newJob(t.Context(), permitted(t, 7, time.Hour), func() { closed <- struct{}{} })
+	j, err := newJob(t.Context(), permitted(t, 7, time.Hour), 0, func() { closed <- struct{}{} })
 	if err != nil || j == nil {
 		t.Fatal("no job: ", err)
 	}

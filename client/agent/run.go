@@ -32,8 +32,8 @@ var ErrClassic = errors.New("the group is Classic, and Run needs a Guarded one (
 // permission or is gone, when the lease is not renewed, and when ctx ends. A lease is not renewed
 // if the agent stands still or reaches no majority; then the context ends when three quarters have
 // passed of the time that was left when the agent last reported a renewal, and 10 ms before the
-// deadline at the latest. Work has the rest to stop: it must return soon, and must not begin
-// anything once its context has ended.
+// deadline at the latest (Client.StopWithin makes that earlier). Work has the rest to stop: it must
+// return soon, and must not begin anything once its context has ended.
 // After a pause of the process or of the machine, the context's Err returns an error at once, even
 // before Done is closed: it compares the clock at each call. Check it right before each effect. The
 // process may still be paused between that check and the effect. Where that matters, the resource
@@ -76,6 +76,7 @@ func (c *Client) Run(ctx context.Context, work func(ctx context.Context, epoch E
 			work:    work,
 			report:  c.report,
 			overdue: c.Overdue,
+			need:    c.StopWithin,
 		}
 		switch last = s.run(ctx, c); {
 		case last.final:
@@ -113,6 +114,7 @@ type sessionOfRun struct {
 	work    func(context.Context, Epoch) error
 	report  func(context.Context, error)
 	overdue func(why error) // Client.Overdue
+	need    time.Duration   // Client.StopWithin
 
 	shut context.CancelFunc // closes the session
 
@@ -218,7 +220,7 @@ func (s *sessionOfRun) hear(p Permission) {
 
 // begin starts the work, unless the permission is about to end.
 func (s *sessionOfRun) begin(p Permission) {
-	j, err := newJob(s.ctx, p, s.shut)
+	j, err := newJob(s.ctx, p, s.need, s.shut)
 	switch {
 	case err != nil:
 		s.fatal = err

@@ -13,6 +13,7 @@ type View struct {
 	Priority    int32     // the coordinator's priority
 	Epoch       Epoch     // of its lease; 0 in Classic groups, which have no epochs
 	Self        string    // this process
+	Group       string    // its group
 	Electing    bool      // an election is under way
 	Since       time.Time // when this process began to follow the coordinator; zero if it follows none
 }
@@ -21,6 +22,7 @@ type View struct {
 type viewJSON struct {
 	Name     string    `json:"name"`
 	Self     string    `json:"self"`
+	Group    string    `json:"group"`
 	Priority int32     `json:"priority"`
 	Epoch    Epoch     `json:"epoch"`
 	Electing bool      `json:"electing"`
@@ -33,6 +35,7 @@ func (v viewJSON) view() View {
 		Priority:    v.Priority,
 		Epoch:       v.Epoch,
 		Self:        v.Self,
+		Group:       v.Group,
 		Electing:    v.Electing,
 		Since:       v.Since,
 	}

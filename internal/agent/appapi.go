@@ -15,6 +15,7 @@ type coordinatorJSON struct {
 	Priority int32       `json:"priority,omitempty"`
 	Epoch    lease.Epoch `json:"epoch,omitempty"` // of its lease, in Guarded groups
 	Self     string      `json:"self,omitempty"`
+	Group    string      `json:"group,omitempty"` // its name
 	Electing bool        `json:"electing"`
 	Since    *time.Time  `json:"since,omitempty"` // when this process began to follow it
 }
@@ -121,7 +122,7 @@ func (a appAPI) coordinator() coordinatorJSON {
 	v, _ := a.views.Read()
 	c := describe(v)
 	if v.guarded() && v.Coordinates() && !a.ledger.Valid() {
-		c = coordinatorJSON{Self: v.Name, Electing: true}
+		c = coordinatorJSON{Self: v.Name, Group: v.GroupName, Electing: true}
 	}
 	return c
 }
@@ -157,6 +158,7 @@ func describe(v View) coordinatorJSON {
 		Priority: v.Priority,
 		Epoch:    v.Epoch,
 		Self:     v.Name,
+		Group:    v.GroupName,
 		Electing: v.Electing,
 	}
 	if v.Coordinator != "" && !v.Since.IsZero() {

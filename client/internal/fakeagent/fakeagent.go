@@ -156,7 +156,9 @@ func (a *Agent) Await(done <-chan struct{}, ok func(open, ever int) bool) error 
 func (a *Agent) answer() (body map[string]any, length time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	body = map[string]any{"name": a.other, "self": "a-0", "electing": false, "mayAct": false}
+	body = map[string]any{
+		"name": a.other, "self": "a-0", "group": "a", "electing": false, "mayAct": false,
+	}
 	switch now, _ := boottime.Now(); {
 	case a.classic:
 		body["name"], body["mayAct"] = "a-0", true
