@@ -13,7 +13,8 @@ type View struct {
 	Priority    int32     // the coordinator's priority
 	Epoch       Epoch     // of its lease; 0 in Classic groups, which have no epochs
 	Self        string    // this process
-	Group       string    // its group
+	Group       string    // its group; empty while the agent does not know it
+	Safety      string    // of the group, Guarded or Classic; empty while the agent does not know it
 	Electing    bool      // an election is under way
 	Since       time.Time // when this process began to follow the coordinator; zero if it follows none
 }
@@ -23,6 +24,7 @@ type viewJSON struct {
 	Name     string    `json:"name"`
 	Self     string    `json:"self"`
 	Group    string    `json:"group"`
+	Safety   string    `json:"safety"`
 	Priority int32     `json:"priority"`
 	Epoch    Epoch     `json:"epoch"`
 	Electing bool      `json:"electing"`
@@ -36,6 +38,7 @@ func (v viewJSON) view() View {
 		Epoch:       v.Epoch,
 		Self:        v.Self,
 		Group:       v.Group,
+		Safety:      v.Safety,
 		Electing:    v.Electing,
 		Since:       v.Since,
 	}

@@ -16,6 +16,7 @@ type coordinatorJSON struct {
 	Epoch    lease.Epoch `json:"epoch,omitempty"` // of its lease, in Guarded groups
 	Self     string      `json:"self,omitempty"`
 	Group    string      `json:"group,omitempty"` // its name
+	Safety   string      `json:"safety,omitempty"`
 	Electing bool        `json:"electing"`
 	Since    *time.Time  `json:"since,omitempty"` // when this process began to follow it
 }
@@ -122,7 +123,7 @@ func (a appAPI) coordinator() coordinatorJSON {
 	v, _ := a.views.Read()
 	c := describe(v)
 	if v.guarded() && v.Coordinates() && !a.ledger.Valid() {
-		c = coordinatorJSON{Self: v.Name, Group: v.GroupName, Electing: true}
+		c = coordinatorJSON{Self: v.Name, Group: v.GroupName, Safety: v.Safety, Electing: true}
 	}
 	return c
 }
@@ -159,6 +160,7 @@ func describe(v View) coordinatorJSON {
 		Epoch:    v.Epoch,
 		Self:     v.Name,
 		Group:    v.GroupName,
+		Safety:   v.Safety,
 		Electing: v.Electing,
 	}
 	if v.Coordinator != "" && !v.Since.IsZero() {

@@ -62,7 +62,7 @@ func TestAppAPI(t *testing.T) {
 		body   string
 	}{
 		{"/", 200, `{"name":"p2","last_update":"`},
-		{"/v1/coordinator", 200, `"name":"p2","priority":2,"self":"p1","group":"g","electing":false`},
+		{"/v1/coordinator", 200, `"name":"p2","priority":2,"self":"p1","group":"g","safety":"Classic","electing":false`},
 		{"/v1/permission", 503, `"name":"p2"`},
 		{"/v1/processes", 200, `{"name":"p2","priority":2,"state":"Coordinator"}`},
 		{"/v1/nothing", 404, ``},

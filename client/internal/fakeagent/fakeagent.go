@@ -31,7 +31,9 @@ type Agent struct {
 	length  time.Duration // of each permission
 	frozen  bool
 	garbled bool
-	classic bool
+	classic bool // this process coordinates a Classic group
+
+	ofClassic bool
 	other   string // who coordinates while this process does not
 	open    int    // sessions
 	opened  int    // sessions so far
@@ -83,6 +85,9 @@ func (a *Agent) Grant(epoch int64, length time.Duration) {
 
 // Revoke takes the permission back.
 func (a *Agent) Revoke() { a.change(func() { a.epoch, a.classic = 0, false }) }
+
+// Classic says that the group is Classic.
+func (a *Agent) Classic() { a.change(func() { a.ofClassic = true }) }
 
 // Elect says that this process coordinates a Classic group.
 func (a *Agent) Elect() { a.change(func() { a.classic = true }) }
@@ -158,6 +163,10 @@ func (a *Agent) answer() (body map[string]any, length time.Duration) {
 	defer a.mu.Unlock()
 	body = map[string]any{
 		"name": a.other, "self": "a-0", "group": "a", "electing": false, "mayAct": false,
+		"safety": "Guarded",
+	}
+	if a.ofClassic {
+		body["safety"] = "Classic"
 	}
 	switch now, _ := boottime.Now(); {
 	case a.classic:
