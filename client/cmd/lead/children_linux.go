@@ -15,8 +15,8 @@ import (
 )
 
 // children starts processes, and reaps all that end: those that it has started, and what these have
-// left behind. It is a subreaper (PR_SET_CHILD_SUBREAPER), so a process whose parent has ended
-// becomes a child of lead. Hence all of a command has ended when lead has no child.
+// left behind. It is a subreaper (PR_SET_CHILD_SUBREAPER): when a process ends, its
+// children become children of lead. So all of a command has ended when lead has no child.
 type children struct {
 	starts chan forking
 
@@ -81,8 +81,8 @@ func newChildren() (*children, error) {
 	return c, nil
 }
 
-// start starts a program in a process group of its own, with lead's standard input and output, and
-// with these variables in its environment. If lead is in the foreground of a terminal, the program is, too. Everything that
+// start starts a program in a new process group, with lead's standard input and output. It adds the
+// variables to lead's environment. If lead is in the foreground of a terminal, the program is, too. Everything that
 // was started before must have ended.
 func (c *children) start(p program, env []string) (*child, error) {
 	result := make(chan started)
@@ -166,8 +166,8 @@ func (c *child) code() int {
 	return c.status.ExitStatus()
 }
 
-// signal sends a signal to the process group. Once the process itself has ended, the number of its
-// group may belong to a stranger, so all that is known to be a descendant of lead gets it.
+// signal sends a signal to the process group. Once the process itself has ended, a stranger may have
+// the number of its group. So then the signal goes to all descendants of lead.
 func (c *child) signal(sig syscall.Signal) {
 	c.all.mu.Lock()
 	defer c.all.mu.Unlock()
@@ -180,7 +180,7 @@ func (c *child) signal(sig syscall.Signal) {
 	}
 }
 
-// killAgain is how often what may have been started meanwhile is looked for.
+// killAgain is how often kill looks for processes that have started meanwhile.
 const killAgain = 5 * time.Millisecond
 
 // kill ends everything at once, and returns when it has ended.

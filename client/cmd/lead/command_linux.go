@@ -19,7 +19,7 @@ type ending struct {
 	bySelf bool // nobody has asked it to end
 }
 
-// runCommand runs the command, again and again if that was asked for.
+// runCommand runs the command, and starts it again with --on-exit restart.
 func (l *leader) runCommand(ctx context.Context, env []string) ending {
 	if l.onExit == restart {
 		return l.runAgain(ctx, l.command, env)
@@ -27,8 +27,8 @@ func (l *leader) runCommand(ctx context.Context, env []string) ending {
 	return l.run(ctx, l.command, env)
 }
 
-// run runs a program until it has ended by itself, the context has ended, or lead was asked to end.
-// It returns when all that the program has started has ended, too.
+// run runs a program until it ends by itself, the context ends, or somebody asks lead to end. It
+// returns when all that the program has started has ended, too.
 func (l *leader) run(ctx context.Context, p program, env []string) ending {
 	c, err := l.all.start(p, env)
 	if err != nil {
@@ -53,8 +53,8 @@ func (l *leader) run(ctx context.Context, p program, env []string) ending {
 	return ending{code: c.code(), bySelf: bySelf}
 }
 
-// runAgain runs a program, and starts it again when it has ended by itself, until the context has
-// ended, or lead was asked to end.
+// runAgain runs a program, and starts it again when it has ended by itself. It goes on until the
+// context ends, or somebody asks lead to end.
 func (l *leader) runAgain(ctx context.Context, p program, env []string) ending {
 	pause := againAtFirst
 	for {
@@ -80,7 +80,7 @@ func (l *leader) runAgain(ctx context.Context, p program, env []string) ending {
 }
 
 // stop ends all that a child consists of: SIGTERM for its group, and then for what it has left
-// behind. What is still there when the grace is over gets SIGKILL. It returns when all has ended.
+// behind. When the grace is over, the rest gets SIGKILL. It returns when all has ended.
 func (c *child) stop(grace time.Duration) {
 	over := time.NewTimer(grace)
 	defer over.Stop()

@@ -3,7 +3,7 @@
 //
 //	lead [flags] -- command [argument ...]
 //
-// The files: options.go is what was asked for, leader.go when the command runs, command.go how it
-// begins and ends, children.go the processes that it consists of, and probe.go what lead says of
-// itself.
+// Its files, in the order of a reader: options.go has the flags, leader_linux.go decides when the
+// command runs, command_linux.go starts and ends it, children_linux.go keeps account of its
+// processes, and probe_linux.go answers lead --probe.
 package main

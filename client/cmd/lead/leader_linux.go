@@ -51,7 +51,7 @@ func (l *leader) guarded() error {
 	return c.Run(l.over, l.lead)
 }
 
-// classic runs the command in a Classic group, whose permissions have no epoch and no deadline.
+// classic runs the command in a Classic group. Its permissions have no epoch and no deadline.
 func (l *leader) classic() error {
 	say("the group is Classic: two processes may lead it at once, and nothing ends the command in " +
 		"time. If that does harm, make the group Guarded (spec.safety)")
@@ -147,7 +147,7 @@ func (l *leader) ended(ctx context.Context, e ending) error {
 	}
 }
 
-// compareGrace warns, once, if a permission is shorter than the time to end that was asked for.
+// compareGrace warns, once, if a permission is shorter than --grace.
 func (l *leader) compareGrace(ctx context.Context) {
 	if !l.graced || l.compared {
 		return
@@ -195,7 +195,7 @@ func (l *leader) endStandby() {
 	}
 }
 
-// endIdle ends lead when it was asked to end. While it leads, the command ends first.
+// endIdle ends lead when somebody asks for it. While this process leads, the command ends first.
 func (l *leader) endIdle() {
 	<-l.asked
 	l.leads.Lock()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,6 +34,12 @@ func run(args []string) (code int) {
 		}
 		fmt.Println(state)
 		return 0
+	case o.install != "":
+		if err := install(o.install); err != nil {
+			say("%v", err)
+			return 1
+		}
+		return 0
 	}
 	all, err := newChildren()
 	if err != nil {
@@ -40,6 +47,15 @@ func run(args []string) (code int) {
 		return exitKernel
 	}
 	return newLeader(o, all).main()
+}
+
+// install copies this program into a directory that other containers have, too.
+func install(directory string) error {
+	program, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(directory, "lead"), program, 0o755) //nolint:gosec // for others, too
 }
 
 func newLeader(o options, all *children) *leader {
@@ -92,11 +108,11 @@ func (l *leader) heedSignals() {
 	}
 }
 
-// askAgain is how often an agent that is not there yet is asked at the start.
+// askAgain is how often lead looks at the start whether its agent is there.
 const askAgain = 200 * time.Millisecond
 
-// awaitAgent waits for an agent that answers. If none does in time, or lead was asked to end, it
-// returns false.
+// awaitAgent waits for an agent that answers. It returns false if none does in time, or if somebody
+// asks lead to end.
 func (l *leader) awaitAgent() bool {
 	ctx, cancel := context.WithTimeout(l.over, l.patient)
 	defer cancel()

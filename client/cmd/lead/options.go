@@ -41,6 +41,7 @@ type options struct {
 	onLoss  string
 	onExit  string
 	probe   bool
+	install string // a directory; empty: no
 }
 
 // program is what is started.
@@ -58,7 +59,7 @@ that permission is over. It finds PODESTA_EPOCH, PODESTA_GROUP and PODESTA_NAME 
 
 `
 
-// parse reads the command line. It returns flag.ErrHelp if the help was asked for, and printed.
+// parse reads the command line. For --help it prints the help, and returns flag.ErrHelp.
 func parse(args []string, out io.Writer) (options, error) {
 	o := options{agent: address(os.Getenv("ELECTOR_PATH"))}
 	flags := flag.NewFlagSet("lead", flag.ContinueOnError)
@@ -77,6 +78,8 @@ func parse(args []string, out io.Writer) (options, error) {
 		"words are split as in a shell, with quotes and backslashes, and nothing is expanded")
 	flags.BoolVar(&o.probe, "probe", false, "say what the lead of this container does, and exit with "+
 		"0 if it runs: for a livenessProbe")
+	flags.StringVar(&o.install, "install", "", "copy this program into a `directory`, and exit: for an "+
+		"init container")
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		_, _ = io.WriteString(out, usage)
@@ -84,7 +87,7 @@ func parse(args []string, out io.Writer) (options, error) {
 		flags.PrintDefaults()
 		return o, err
 	}
-	if err != nil || o.probe {
+	if err != nil || o.probe || o.install != "" {
 		return o, err
 	}
 	flags.Visit(func(f *flag.Flag) { o.graced = o.graced || f.Name == "grace" })
@@ -127,8 +130,7 @@ func address(path string) string {
 	return "http://" + path
 }
 
-// find finds the program of a command line. A command that is not there is said before this process
-// is a candidate.
+// find finds the program of a command line.
 func find(line []string) (program, error) {
 	if len(line) == 0 {
 		return program{}, errors.New("there is no command: lead [flags] -- command [argument ...]")
