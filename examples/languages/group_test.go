@@ -9,8 +9,9 @@ import (
 // replica is what a pod is: an agent and a program.
 type replica struct{ agent, app *container }
 
-// startGroup starts replicas p1 to p3 of a Guarded group, each a real agent and the program.
-func startGroup(t *testing.T, p program, resource string) map[string]replica {
+// startGroup starts replicas p1 to p3 of a Guarded group, each a real agent and the program, which
+// has these variables in its environment.
+func startGroup(t *testing.T, p program, resource string, env ...string) map[string]replica {
 	t.Helper()
 	g, err := group.New(t.Context(), t.TempDir(), "p1", "p2", "p3")
 	if err != nil {
@@ -21,7 +22,7 @@ func startGroup(t *testing.T, p program, resource string) map[string]replica {
 		replicas[m.Name] = replica{
 			agent: start(t, m.Name+"'s agent", nil, m.AgentCommand().Args...),
 			app: start(t, m.Name+"'s app",
-				[]string{"ELECTOR_PATH=" + m.Host + ":4040", "HOSTNAME=" + m.Name, "RESOURCE=" + resource},
+				append(env, "ELECTOR_PATH="+m.Host+":4040", "HOSTNAME="+m.Name, "RESOURCE="+resource),
 				p.command...),
 		}
 	}
