@@ -26,11 +26,15 @@ func factsOf(o observation) *membership.Facts {
 		Rules:       o.rules,
 		Lease:       milliseconds(o.group.Spec.Timing.LeaseMilliseconds),
 		Settings:    string(settings.Encode()),
+		Delayed:     settings.Preemption == roster.Delayed,
 		Roster:      rosterFrom(o.published.Roster),
 		After:       o.after,
 		Held:        rosterShown(o.held),
 		Begun:       o.begun,
 		Inherited:   o.inherited,
+	}
+	for _, p := range o.group.Spec.Processes {
+		f.Named = append(f.Named, p.Name)
 	}
 	for _, pod := range o.pods {
 		if pod.UID == "" {

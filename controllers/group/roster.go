@@ -90,6 +90,9 @@ func decideRoster(o observation) rosterDecision {
 	}
 	if decided.Roster != nil {
 		d.roster = agentRoster(o.group, decided.Roster)
+		if decided.Forming {
+			d.roster.Preemption = roster.Always
+		}
 	}
 	if decided.Persist {
 		d.record, d.persist = recordOf(decided.Roster), decided.Roster

@@ -145,6 +145,7 @@ func TestNothingIsForgotten(t *testing.T) {
 	s.terminated(0)
 	s.agrees, s.date, s.rules, s.after, s.begun, s.inherited = true, noon, 2, 7, noon, true
 	s.held = &roster.Roster{Generation: 1, Safety: roster.Guarded}
+	s.group.Spec.Processes = []v1.Process{{Name: "p-0"}}
 	facts := reflect.ValueOf(*factsOf(s.observation))
 	asked := []string{"Forget", "Adopt", "StepDown", "Coordinator"} // see decideRoster
 	for field, value := range facts.Fields() {

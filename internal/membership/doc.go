@@ -1,5 +1,5 @@
 // Package membership decides which processes of a group vote, and when that may change: rules MC1
-// to MC8 and MC10 to MC14, each in the file named for its subject, with its full text above the
+// to MC8 and MC10 to MC15, each in the file named for its subject, with its full text above the
 // code.
 //
 //	generation.go       MC1  one roster at a time; how generations are numbered
@@ -15,6 +15,7 @@
 //	step_down.go        MC12 a process that an operator keeps from coordinating
 //	witness.go          MC13 a process that votes and never coordinates
 //	ballots.go          MC14 a generation whose ballots are used up
+//	forming.go          MC15 whose preemption does not wait
 //	followed.go              whom a majority follows, and under which epoch
 //
 // MC9, how agents pass a roster on to each other, is in internal/node/rosters_passed_on.go.

@@ -21,11 +21,15 @@ type Facts struct {
 	// Settings stands for everything that agents are told beside the members: the algorithm, the
 	// timing and so on. Two different settings are two different strings.
 	Settings string
+	// Delayed: preemption waits for stableSeconds, unless the group forms (MC15).
+	Delayed bool
 	// Roster is the roster in the group's status; nil if there is none.
 	Roster *Roster
 	// After is the newest generation of a group object of the same name that was deleted; 0: none is
 	// known.
 	After int64
+	// Named are the processes that the group's spec names, whether their pods exist or not.
+	Named []string
 	// Pods carry the group's label, in the order of CompareNames. Each has a name and a UID of its
 	// own.
 	Pods []Pod

@@ -1,10 +1,14 @@
 package membership
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // MC2: Founding. A roster without voters may be followed by one with any voters: all processes that
-// have joined. It waits until all healthy pods have joined, for at most 3 s after the first one
-// has, so that it need not be followed by many single changes. If an agent uses an older roster
+// have joined. It waits until all healthy pods have joined, and until those exist that the spec
+// names. It does so for at most 3 s after the first one has joined: otherwise many single changes
+// would follow. If an agent uses an older roster
 // that this manager does not know, the status was lost, or the group was made again, and the voters
 // of that roster may still act: then it waits until every agent that reports has left such rosters
 // and one longest lease has passed, and up to 10 s for all pods to join.
@@ -61,7 +65,8 @@ func (g *group) hasVoter(name string) bool {
 	return false
 }
 
-// awaitsPods reports whether a healthy pod has not joined yet.
+// awaitsPods reports whether a healthy pod has not joined yet, or a pod that the spec names does not
+// exist.
 func (g *group) awaitsPods() bool {
 	healthy := 0
 	for i := range g.Pods {
@@ -69,7 +74,9 @@ func (g *group) awaitsPods() bool {
 			healthy++
 		}
 	}
-	return healthy > len(g.joined)
+	return healthy > len(g.joined) || slices.ContainsFunc(g.Named, func(name string) bool {
+		return !slices.ContainsFunc(g.Pods, func(p Pod) bool { return p.Name == name })
+	})
 }
 
 // awaitFounding enters what the founding waits for.

@@ -31,6 +31,25 @@ func TestFoundingWaitsForHealthyPods(t *testing.T) {
 	}
 }
 
+// A process that the spec names counts before its pod exists.
+func TestFoundingWaitsForNames(t *testing.T) {
+	s := newScene(3).joins(0, 1, 2)
+	s.Named = []string{"p-0", "p-3"}
+	if d := s.pass(); s.voters() != "" || d.Again != FoundWithin {
+		t.Fatalf("one is missing: voters %q, again in %v", s.voters(), d.Again)
+	}
+	late := *s
+	late.later(FoundWithin)
+	if late.pass(); late.voters() != "p-0 p-1 p-2" {
+		t.Errorf("three seconds after the first: voters %q", late.voters())
+	}
+	s.Pods = append(s.Pods, podNumber(3))
+	s.joins(3)
+	if s.pass(); s.voters() != "p-0 p-1 p-2 p-3" {
+		t.Errorf("it has joined: voters %q", s.voters())
+	}
+}
+
 // wiped loses the status and the manager's memory, and an operator says that there is no roster to
 // adopt (MC10).
 func (s *scene) wiped() {

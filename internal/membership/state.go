@@ -22,6 +22,8 @@ type State struct {
 	joined   time.Time // without voters: since when at least one process has joined (MC2)
 	behind   bool      // without voters: an agent uses a roster of when there were voters
 	caughtUp time.Time // since when no agent does any more
+	founded  time.Time // when this manager founded the group; zero: it has formed (MC15)
+	forming  bool      // processes have come since
 
 	without time.Time // since when nobody else is known to coordinate while a request stands (MC12)
 }
@@ -73,6 +75,8 @@ func (s State) advance(g *group) State {
 			joined:     s.joined,
 			behind:     s.behind,
 			caughtUp:   s.caughtUp,
+			founded:    s.founded,
+			forming:    s.forming,
 			generation: generation,
 		}
 	}

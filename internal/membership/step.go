@@ -12,6 +12,8 @@ type Decision struct {
 	PutOff bool
 	// Why is why Roster differs from the one before.
 	Why Reason
+	// Forming: the roster is to say that preemption does not wait (MC15).
+	Forming bool
 	// TooMany is how many live pods there are if they are more than a roster holds; else zero. Then
 	// the last roster stays.
 	TooMany int
@@ -76,7 +78,7 @@ func Step(s State, f *Facts) (State, Decision) {
 			return s, Decision{Unsupported: level(s.roster.Rules)}
 		}
 	}
-	f = witnesses(f, s.roster)
+	s, f, forms := s.form(witnesses(f, s.roster))
 	g := &group{Facts: f, roster: s.roster}
 	if f.Guarded {
 		g.findVoters()
@@ -86,6 +88,7 @@ func Step(s State, f *Facts) (State, Decision) {
 		g.judgeVoters()
 	}
 	d := decide(&s, g)
+	d.Forming, d.Again = s.forming, sooner(forms, d.Again)
 	if !d.Persist {
 		return s, d
 	}

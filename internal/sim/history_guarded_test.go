@@ -197,7 +197,7 @@ func newcomer(t *testing.T, h *stage) {
 		StateID: v.self.StateID,
 		Voter:   true,
 	})
-	h.persist(&h.managers[0], &r)
+	h.persist(&h.managers[0], &membership.Decision{Roster: &r})
 	for _, p := range [...]int32{2, 3} {
 		h.step(p, &node.Event{Type: node.RosterReceived, Roster: h.api.newest().node})
 	}

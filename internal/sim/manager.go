@@ -102,7 +102,7 @@ func (w *World) manage(i int32) {
 			m.cache.stepDown != w.api.stepDown { // MC1: the group has moved on
 			return
 		}
-		w.persist(m, d.Roster)
+		w.persist(m, &d)
 		m.state = state.Persisted(d.Roster)
 		m.cache.version = w.api.version
 		w.tell("manager %d persists a roster (%s): %s", i+1, d.Why, w.api.newest())
@@ -131,6 +131,7 @@ func (w *World) gather(m *manager) *membership.Facts {
 		Guarded:     w.Guarded,
 		Lease:       m.cache.lease,
 		Settings:    m.cache.settings,
+		Delayed:     w.Preemption == lease.Delayed,
 		Pods:        f.Pods[:0],
 		Reports:     f.Reports[:0],
 		Ended:       m.ended,
@@ -172,7 +173,8 @@ func (w *World) gather(m *manager) *membership.Facts {
 }
 
 // persist writes a roster into the group's status.
-func (w *World) persist(m *manager, r *membership.Roster) {
+func (w *World) persist(m *manager, d *membership.Decision) {
+	r := d.Roster
 	w.Rosters++
 	w.checkNextLevel(m, r)
 	w.checkStepDown(r)
@@ -189,6 +191,9 @@ func (w *World) persist(m *manager, r *membership.Roster) {
 		Stable:       w.Stable,
 		Rules:        r.Rules,
 		Members:      make([]lease.Member, len(r.Members)),
+	}
+	if d.Forming {
+		n.Preemption = lease.Always
 	}
 	for i := range r.Members {
 		q := &r.Members[i]
