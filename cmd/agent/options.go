@@ -12,12 +12,15 @@ import (
 	"github.com/podesta-dev/podesta/internal/apphealth"
 )
 
+// A pod sets --app-session by this annotation, with this value. api/v1 has both.
+const sessionAnnotation, sessionRequired = "podesta.dev/session", "required"
+
 // options holds the values of the command-line flags.
 type options struct {
 	manager, tokenFile, trustFile string
 	roster, certificate, key      string
 	stateDir                      string
-	appHealth                     string
+	appHealth, appSession         string
 	// parsed from appHealth; nil means that the roster decides
 	health                            *apphealth.Probe
 	listen, appAddress, statusAddress string
@@ -120,6 +123,13 @@ func (o *options) addFlags(f *pflag.FlagSet) (level *string) {
 			"grpc://HOST:PORT/SERVICE; while the app is unhealthy, its process is not a "+
 			"candidate; overrides spec.appHealth of the group",
 	)
+	f.StringVar(
+		&o.appSession,
+		"app-session",
+		"",
+		"if it is `required`, the process is no candidate before its app has opened a session; "+
+			"otherwise that is so once the app has opened one",
+	)
 	level = f.String("log-level", "info", "log `LEVEL`: debug, info, warn or error")
 	f.BoolVar(&o.showVersion, "version", false, "print the version and exit")
 	return level
@@ -143,6 +153,10 @@ func (o options) validate() error {
 			"--certificate and --key require --roster: with --manager the agent gets its " +
 				"certificate from the manager",
 		)
+	}
+	if o.appSession != "" && o.appSession != sessionRequired {
+		return fmt.Errorf("--app-session %q: must be %s or empty; in a pod it is the annotation %s",
+			o.appSession, sessionRequired, sessionAnnotation)
 	}
 	addresses := map[string]string{
 		"--listen":         o.listen,

@@ -95,8 +95,16 @@ func (s *sidecar) load() error {
 	} else if err != nil {
 		return err
 	}
+	if s.appSession == sessionRequired {
+		s.ledger.Expect()
+	}
 	if s.roster != "" {
 		return s.loadFiles()
+	}
+	if s.sessionSaved, err = s.dir.HadSession(); err != nil {
+		return err
+	} else if s.sessionSaved {
+		s.ledger.Expect()
 	}
 	return s.credentials.Load(s.saved.Roster != nil || noRoster != nil)
 }

@@ -282,11 +282,14 @@ func (s *sidecar) throttled() time.Duration {
 	return delay
 }
 
-// save writes the state that the voter must keep to the state directory, and the roster unless it
-// comes from a file.
+// save writes the state that the voter must keep to the state directory. An agent with a manager
+// keeps the roster, too, and whether the app has opened a session. Its directory is as old as its
+// pod, and each app in it is the same program.
 func (s *sidecar) save(l lease.State, r *roster.Roster) error {
 	if s.roster != "" {
 		r = s.saved.Roster
+	} else if s.ledger.Expected() && !s.sessionSaved {
+		s.sessionSaved = s.dir.SaveSession() == nil // no vote depends on it
 	}
 	return s.dir.Save(l, r)
 }

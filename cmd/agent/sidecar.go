@@ -32,6 +32,8 @@ type sidecar struct {
 	appHost string // the address at which the agent serves its app and probes it
 	running atomic.Bool
 	links   atomic.Pointer[transport.Links]
+
+	sessionSaved bool // the state directory says that the app has opened one; save alone uses it
 }
 
 func newSidecar(o options, logger *slog.Logger, dir *statedir.Dir) *sidecar {

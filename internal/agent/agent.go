@@ -84,8 +84,9 @@ type agent struct {
 	next      lease.Instant // when the node wants a Tick
 	renewals  renewals
 	unhealthy error // why the app is; nil: it is healthy
-	// wantsSession: only a process whose app has a session is a candidate.
+	// wantsSession: the roster says that only a process whose app has a session is a candidate.
 	wantsSession bool
+	expected     bool // it was written that the app keeps a session
 	left         bool
 	// others have heard a later incarnation of this process; nil: not as far as it knows
 	outnumbered *OutnumberedError
@@ -267,6 +268,10 @@ func (a *agent) told() {
 		Deserted: a.Ledger.deserted() || a.wantsSession && a.Ledger.open() == 0,
 	}
 	a.carryOut(a.node.Step(e))
+	if !a.expected && a.inUse != nil && a.Ledger.Expected() {
+		a.expected = true
+		a.write(a.written)
+	}
 }
 
 // step brings the node an event, and carries out what it says.

@@ -38,6 +38,7 @@ type group struct {
 
 	promised map[string]lease.State // by agents that have ended
 	open     func([]byte) (roster.Roster, error)
+	expected string // the process whose app keeps a session
 }
 
 // process is one agent that runs.
@@ -112,6 +113,9 @@ func (g *group) boot(name string) {
 	p.name = name
 	if g.watch != nil {
 		p.links = g.watch(p)
+	}
+	if g.expected == name {
+		p.ledger.Expect()
 	}
 	saved := g.promised[name]
 	go func() {

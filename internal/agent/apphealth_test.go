@@ -178,6 +178,55 @@ func TestNoSessionNoCandidate(t *testing.T) {
 	}
 }
 
+// An app that keeps a session need not be named in the roster: the pod may say so. Then its process
+// is no candidate before the first session, and again after the last one. The other processes are
+// candidates without one.
+func TestAnAppThatKeepsASession(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		g := startGroup(t, guarded("Bully", roster.Always), 3, func(g *group) { g.expected = "p3" })
+		g.acts("p2")
+		p3 := g.agents["p3"]
+		if got := p3.last().NotCandidate; got != roster.NotCandidateNoSession {
+			t.Errorf("p3 reports %q", got)
+		}
+		session := p3.ledger.Open()
+		g.acts("p3")
+		session.Close()
+		g.acts("p2")
+		g.recheck(roster.AppHealth{Handler: roster.Session})
+		g.recheck(roster.AppHealth{})
+		g.acts("p2")
+		if got := p3.last().NotCandidate; got != roster.NotCandidateNoSession {
+			t.Errorf("p3 reports %q", got)
+		}
+	})
+}
+
+// The first session is written to the disk at once, though the voter has nothing to write: an agent
+// that is restarted must know of it. Later ones are not.
+func TestTheFirstSessionIsWritten(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		g := startGroup(t, guarded("Bully", roster.Never), 3)
+		g.agree("p3")
+		p := g.agents["p1"]
+		writes := func() int {
+			synctest.Wait()
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			return len(p.kept)
+		}
+		before, promised := writes(), p.promised
+		p.ledger.Open()
+		if got := writes(); got != before+1 || p.promised != promised {
+			t.Errorf("%d writes, and what it promised is %+v, before %+v", got-before, p.promised, promised)
+		}
+		p.ledger.Open().Close()
+		if got := writes(); got != before+1 {
+			t.Errorf("%d writes", got-before)
+		}
+	})
+}
+
 // What the group wants may change while it runs, in the same generation; an agent that was told how
 // to see its app's health does not mind.
 func TestSessionsThatAreWantedLater(t *testing.T) {

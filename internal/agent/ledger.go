@@ -148,7 +148,22 @@ func (l *Ledger) told() lease.Instant {
 	return l.ledger.Told()
 }
 
-// deserted reports whether the app had a session and has none any more.
+// Expect says that the app keeps a session, before it has opened one: an earlier incarnation of the
+// agent has seen one, or the pod says so. Without a session its process is no candidate.
+func (l *Ledger) Expect() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ledger.Expect()
+}
+
+// Expected reports whether the app keeps a session. The state directory keeps that, too.
+func (l *Ledger) Expected() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ledger.Expected()
+}
+
+// deserted reports whether the app keeps a session and has none now.
 func (l *Ledger) deserted() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

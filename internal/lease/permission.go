@@ -29,7 +29,7 @@ type Ledger struct {
 	granted  Permission
 	told     Instant // the latest deadline that the app was told and no session can give back
 	sessions map[*Session]struct{}
-	had      bool // there has been a session
+	expected bool // the app keeps a session: there has been one, or Expect says so
 	passed   bool // an app was refused because the deadline of what is granted had passed
 
 	answered Instant // when the app that asks now and then got its last answer
@@ -89,7 +89,7 @@ func (l *Ledger) Open() *Session {
 	if l.sessions == nil {
 		l.sessions = map[*Session]struct{}{}
 	}
-	l.sessions[s], l.had = struct{}{}, true
+	l.sessions[s], l.expected = struct{}{}, true
 	return s
 }
 
@@ -140,5 +140,11 @@ func (l *Ledger) Told() Instant {
 // Sessions returns how many sessions are open.
 func (l *Ledger) Sessions() int { return len(l.sessions) }
 
-// Deserted reports whether the app had a session and has none any more.
-func (l *Ledger) Deserted() bool { return l.had && len(l.sessions) == 0 }
+// Expect says that the app keeps a session, before it has opened one.
+func (l *Ledger) Expect() { l.expected = true }
+
+// Expected reports whether the app keeps a session: it has opened one, or Expect says so.
+func (l *Ledger) Expected() bool { return l.expected }
+
+// Deserted reports whether the app keeps a session and has none now.
+func (l *Ledger) Deserted() bool { return l.expected && len(l.sessions) == 0 }

@@ -76,7 +76,7 @@ func FuzzLedger(f *testing.F) {
 				t.Fatalf("what was told goes from %v to %v", before, after)
 			}
 			deserted := m.had && len(m.open) == 0
-			if after != m.told() || l.Deserted() != deserted {
+			if after != m.told() || l.Deserted() != deserted || l.Expected() != m.had {
 				t.Fatalf("told until %v, not %v; deserted is %v", after, m.told(), l.Deserted())
 			}
 			if valid := m.grant.Epoch != 0 && now < m.grant.Deadline; l.Valid(now) != valid {
@@ -91,8 +91,8 @@ func ledgerStep(
 	t *testing.T, s *script, l *lease.Ledger, m *ledgerModel, now lease.Instant,
 ) (grows, shrinks bool) {
 	t.Helper()
-	what := s.below(7)
-	if what >= 4 && len(m.open) == 0 {
+	what := s.below(8)
+	if what >= 4 && what < 7 && len(m.open) == 0 {
 		what = 0
 	}
 	switch what {
@@ -107,6 +107,9 @@ func ledgerStep(
 			t.Fatalf("from %+v to %+v, late %t: news is %v", m.grant, p, m.late, news)
 		}
 		m.grant, m.late = p, false
+	case 7:
+		l.Expect()
+		m.had = true
 	case 2, 3:
 		compareUse(t, l.Use, func(now lease.Instant) (lease.Permission, bool) {
 			return m.use(nil, now)

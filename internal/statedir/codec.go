@@ -23,6 +23,7 @@ var (
 	leaseFormat       = record.Format{Name: "podesta-lease", Version: 1}
 	rosterFormat      = record.Format{Name: "podesta-roster", Version: 1}
 	askedFormat       = record.Format{Name: "podesta-certificate-asked", Version: 1}
+	sessionFormat     = record.Format{Name: "podesta-session", Version: 1}
 )
 
 const maxID = 64

@@ -40,6 +40,7 @@ const (
 	keyFile         = "tls.key"
 	trustFile       = "ca.crt"
 	askedFile       = "asked"
+	sessionFile     = "session"
 	lockFile        = "lock"
 )
 
@@ -84,7 +85,7 @@ func OpenOn(system durable.System, now time.Time) (*Dir, error) { return open(""
 
 func open(path string, system durable.System, now time.Time) (*Dir, error) {
 	store, err := durable.Open(system, lockFile, idFile, incarnationFile, leaseFile, rosterFile,
-		certificateFile, keyFile, trustFile, askedFile)
+		certificateFile, keyFile, trustFile, askedFile, sessionFile)
 	if locked := (*durable.LockedError)(nil); errors.As(err, &locked) {
 		err = fmt.Errorf("another agent uses the state directory: %w. "+
 			"Give each agent a --state-dir of its own", locked)
@@ -236,6 +237,20 @@ func (d *Dir) Asked() (Asked, error) {
 		err = nil
 	}
 	return a, err
+}
+
+// SaveSession saves that the app has opened a session.
+func (d *Dir) SaveSession() error {
+	return d.write(sessionFile, sessionFormat.Encode([]byte("opened")))
+}
+
+// HadSession reports whether SaveSession was called, whatever has become of the file's content.
+func (d *Dir) HadSession() (bool, error) {
+	_, err := d.store.Read(sessionFile, maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // SaveCredentials saves a certificate with its key, and the CA bundle. What is empty stays as it

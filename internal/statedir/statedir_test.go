@@ -165,6 +165,30 @@ func TestWhatIsSavedIsLoaded(t *testing.T) {
 	}
 }
 
+// That the app has had a session is kept, and a file that is damaged still says so.
+func TestSession(t *testing.T) {
+	dir := t.TempDir()
+	d := open(t, dir, now)
+	if had, err := d.HadSession(); had || err != nil {
+		t.Errorf("in a new directory: %v, %v", had, err)
+	}
+	for range 2 {
+		if err := d.SaveSession(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	closed(t, d)
+	d = open(t, dir, now)
+	for range 2 {
+		if had, err := d.HadSession(); !had || err != nil {
+			t.Errorf("it was saved: %v, %v", had, err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "session"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestCredentials(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir, now)
