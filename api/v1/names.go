@@ -10,6 +10,11 @@ const (
 	WitnessLabel = "podesta.dev/witness"
 	// WitnessTrue is the only value of WitnessLabel.
 	WitnessTrue = "true"
+	// SessionAnnotation of a pod says that its app keeps a session with its agent, if its value is
+	// SessionRequired: without one its process is no candidate, from the start on.
+	SessionAnnotation = "podesta.dev/session"
+	// SessionRequired is the only value of SessionAnnotation.
+	SessionRequired = "required"
 	// RoleLabel is set on the coordinator's pod only, with the value RoleCoordinator.
 	RoleLabel = "podesta.dev/role"
 	// RoleCoordinator is the value of RoleLabel.

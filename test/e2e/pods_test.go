@@ -17,7 +17,12 @@ import (
 func (g *group) createPods(ctx context.Context, template *corev1.Pod, first, last int) error {
 	for i := first; i <= last; i++ {
 		pod := template.DeepCopy()
-		pod.ObjectMeta = metav1.ObjectMeta{Namespace: g.Namespace, Name: g.podName(i), Labels: map[string]string{v1.GroupLabel: g.Group}}
+		pod.ObjectMeta = metav1.ObjectMeta{
+			Namespace:   g.Namespace,
+			Name:        g.podName(i),
+			Labels:      map[string]string{v1.GroupLabel: g.Group},
+			Annotations: template.Annotations,
+		}
 		if err := g.Create(ctx, pod); err != nil {
 			return err
 		}

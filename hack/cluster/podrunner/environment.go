@@ -68,6 +68,9 @@ func fieldValue(pod *corev1.Pod, address, field string) string {
 	if key, ok := strings.CutPrefix(field, "metadata.labels['"); ok {
 		return pod.Labels[strings.TrimSuffix(key, "']")]
 	}
+	if key, ok := strings.CutPrefix(field, "metadata.annotations['"); ok {
+		return pod.Annotations[strings.TrimSuffix(key, "']")]
+	}
 	return map[string]string{
 		"metadata.name":           pod.Name,
 		"metadata.namespace":      pod.Namespace,
