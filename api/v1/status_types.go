@@ -15,12 +15,12 @@ type ElectionGroupStatus struct {
 	// +optional
 	Coordinator *CoordinatorStatus `json:"coordinator,omitempty"`
 
-	// ready is how many processes on the roster run, of how many that are on it, for example 4/5: the
-	// rows of processes in state Normal or Coordinator. It says nothing about who may be elected, and
-	// condition Ready nothing about this number.
+	// running is how many processes on the roster run, of how many that are on it, for example 4/5:
+	// the rows of processes in state Normal or Coordinator. It says nothing about who may be elected.
+	// It is text because a column of kubectl get cannot put two numbers together.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
-	Ready string `json:"ready,omitempty"`
+	Running string `json:"running,omitempty"`
 
 	// processes is the process status table, sorted by name.
 	// +optional

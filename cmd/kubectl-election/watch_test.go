@@ -163,15 +163,15 @@ func crash(i int) func(*v1.ElectionGroup) {
 		p := &g.Status.Processes[i]
 		p.State, p.Connected, p.Coordinator, p.Epoch = v1.ProcessCrashed, nil, "", 0
 		var run, all int
-		if _, err := fmt.Sscanf(g.Status.Ready, "%d/%d", &run, &all); err != nil {
+		if _, err := fmt.Sscanf(g.Status.Running, "%d/%d", &run, &all); err != nil {
 			panic(err)
 		}
-		g.Status.Ready = fmt.Sprintf("%d/%d", run-1, all)
+		g.Status.Running = fmt.Sprintf("%d/%d", run-1, all)
 	}
 }
 
 const healthyLine = "2026-06-01T12:00:00Z  Healthy: scheduler-4 coordinates shop/scheduler under " +
-	"epoch 27996650.1; 5/5 ready; voters: 2 may fail\n"
+	"epoch 27996650.1; 5/5 running; voters: 2 may fail\n"
 
 // Without a terminal, a watch writes a line a change. It goes on when the API server ends it, and
 // misses nothing of the time between.
@@ -192,7 +192,7 @@ func TestWatchWritesALineAChange(t *testing.T) {
 		events.Modify(w.change(crash(0)))
 		synctest.Wait()
 		if got := w.out.take(); got != "2026-06-01T12:01:00Z  Healthy: scheduler-4 coordinates "+
-			"shop/scheduler under epoch 27996650.1; 4/5 ready; voters: 1 more may fail; Crashed: "+
+			"shop/scheduler under epoch 27996650.1; 4/5 running; voters: 1 more may fail; Crashed: "+
 			"scheduler-0\n" {
 			t.Errorf("%q", got)
 		}
@@ -340,16 +340,16 @@ func TestWatchForPrograms(t *testing.T) {
 		events.Modify(g)
 		events.Modify(g)
 		synctest.Wait()
-		var ready []string
+		var running []string
 		for line := range strings.Lines(w.out.take()) {
-			var got struct{ Ready string }
+			var got struct{ Running string }
 			if err := json.Unmarshal([]byte(line), &got); err != nil {
 				t.Fatal(err)
 			}
-			ready = append(ready, got.Ready)
+			running = append(running, got.Running)
 		}
-		if len(ready) != 2 || ready[0] != "5/5" || ready[1] != "4/5" {
-			t.Errorf("ready: %v", ready)
+		if len(running) != 2 || running[0] != "5/5" || running[1] != "4/5" {
+			t.Errorf("running: %v", running)
 		}
 		events.Delete(g)
 		synctest.Wait()

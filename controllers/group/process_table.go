@@ -239,9 +239,9 @@ func departing(pod *corev1.Pod) bool {
 	return pod == nil || pod.DeletionTimestamp != nil || finished(pod)
 }
 
-// readyOf returns how many processes on the roster run, of how many that are on it, such as 4/5.
-func readyOf(rows []v1.ProcessStatus, r *v1.RosterStatus) string {
-	ready, members := 0, map[string]bool{}
+// runningOf returns how many processes on the roster run, of how many that are on it, such as 4/5.
+func runningOf(rows []v1.ProcessStatus, r *v1.RosterStatus) string {
+	running, members := 0, map[string]bool{}
 	if r != nil {
 		for _, m := range r.Members {
 			members[m.Name] = true
@@ -250,8 +250,8 @@ func readyOf(rows []v1.ProcessStatus, r *v1.RosterStatus) string {
 	for _, row := range rows {
 		runs := row.State == v1.ProcessNormal || row.State == v1.ProcessCoordinator
 		if runs && members[row.Name] {
-			ready++
+			running++
 		}
 	}
-	return fmt.Sprintf("%d/%d", ready, len(members))
+	return fmt.Sprintf("%d/%d", running, len(members))
 }

@@ -98,7 +98,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		d.status.Processes = append(d.status.Processes, row)
 		d.recheck = sooner(d.recheck, recheck)
 	}
-	d.status.Ready = readyOf(d.status.Processes, o.published.Roster)
+	d.status.Running = runningOf(d.status.Processes, o.published.Roster)
 	d.status.Coordinator = coordinatorStatus(all, chosen, o)
 	d.status.Elections = electionsOf(all, chosen, o)
 	f := findings{

@@ -480,7 +480,7 @@ func TestReady(t *testing.T) {
 		}(), "2/3"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := decideStatus(test.scene.observation, rosterDecision{}).status.Ready; got != test.want {
+			if got := decideStatus(test.scene.observation, rosterDecision{}).status.Running; got != test.want {
 				t.Errorf("got %s, want %s", got, test.want)
 			}
 		})

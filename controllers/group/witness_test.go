@@ -46,9 +46,9 @@ func TestAWitnessIsShown(t *testing.T) {
 		if *row.Priority != 0 || row.NotCandidate != v1.NotCandidateWitness {
 			t.Errorf("%s: priority %d, notCandidate %q", when, *row.Priority, row.NotCandidate)
 		}
-		if *d.status.ToleratedFailures != 1 || d.status.Ready != "3/3" {
+		if *d.status.ToleratedFailures != 1 || d.status.Running != "3/3" {
 			t.Errorf("%s: it tolerates %d failures, %s ready", when, *d.status.ToleratedFailures,
-				d.status.Ready)
+				d.status.Running)
 		}
 	}
 	check("labelled")

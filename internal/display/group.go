@@ -46,9 +46,9 @@ type Group struct {
 	Algorithm string `json:"algorithm"`
 	// Coordinator is nil while nobody coordinates.
 	Coordinator *Coordinator `json:"coordinator,omitempty"`
-	// Ready is how many processes on the roster run, of how many, for example 4/5, as the status has
+	// Running is how many processes on the roster run, of how many, for example 4/5, as the status has
 	// it; empty: the status does not say.
-	Ready string `json:"ready,omitempty"`
+	Running string `json:"running,omitempty"`
 	// Voters is nil in Classic groups, which have none.
 	Voters *Voters `json:"voters,omitempty"`
 	Next   Next    `json:"next"`
@@ -171,7 +171,7 @@ func Of(g *v1.ElectionGroup, now time.Time) Group {
 		StepDown:    stepDownOf(g),
 		Processes:   s.processes,
 		Problems:    s.problems(),
-		Ready:       word(g.Status.Ready),
+		Running:     word(g.Status.Running),
 		Elections:   s.elections(now),
 	}
 	shown.State, shown.Reason = s.state()

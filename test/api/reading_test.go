@@ -27,7 +27,7 @@ func TestColumns(t *testing.T) {
 		Coordinator: &podestav1.CoordinatorStatus{
 			Name: "scheduler-4", Priority: ptr.To[int32](50), Epoch: 29353417113602, DisplayEpoch: "27993600.2", Since: metav1.NowMicro(),
 		},
-		Ready:             "4/5",
+		Running:           "4/5",
 		ToleratedFailures: ptr.To[int32](2),
 		Roster:            &podestav1.RosterStatus{Generation: 27993600},
 		Conditions: []metav1.Condition{{
@@ -50,15 +50,16 @@ func TestColumns(t *testing.T) {
 			wide = append(wide, column.Name)
 		}
 	}
-	if diff := cmp.Diff([]string{"Name", "Algorithm", "Coordinator", "Processes", "Ready", "Age"}, narrow); diff != "" {
+	if diff := cmp.Diff([]string{"Name", "Algorithm", "Coordinator", "Running", "Ready", "Age"}, narrow); diff != "" {
 		t.Errorf("columns of kubectl get (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"Epoch", "Safety", "Priority", "Since", "Generation", "Tolerates", "Reason"}, wide); diff != "" {
+	if diff := cmp.Diff([]string{"Epoch", "Safety", "Priority", "Since", "Roster", "Tolerates", "Reason", "Message"}, wide); diff != "" {
 		t.Errorf("further columns of kubectl get -o wide (-want +got):\n%s", diff)
 	}
 	want := map[string]any{
-		"Name": "scheduler", "Algorithm": "Bully", "Coordinator": "scheduler-4", "Processes": "4/5", "Ready": "True", "Epoch": "27993600.2",
-		"Safety": "Guarded", "Priority": 50.0, "Generation": 27993600.0, "Tolerates": 2.0, "Reason": "5 of 5 follow scheduler-4",
+		"Name": "scheduler", "Algorithm": "Bully", "Coordinator": "scheduler-4", "Running": "4/5", "Ready": "True", "Epoch": "27993600.2",
+		"Safety": "Guarded", "Priority": 50.0, "Roster": 27993600.0, "Tolerates": 2.0, "Reason": "Elected",
+		"Message": "5 of 5 follow scheduler-4",
 	}
 	delete(cells, "Age") // these two tell the time
 	delete(cells, "Since")

@@ -58,8 +58,8 @@ func TestTwoReplicasAndAWitness(t *testing.T) {
 	g.voting(3)
 	g.degraded("AllWell")
 	eg := g.shows("scheduler-1")
-	if tolerates := eg.Status.ToleratedFailures; *tolerates != 1 || eg.Status.Ready != "3/3" {
-		t.Errorf("it tolerates %d failures, %s ready", *tolerates, eg.Status.Ready)
+	if tolerates := eg.Status.ToleratedFailures; *tolerates != 1 || eg.Status.Running != "3/3" {
+		t.Errorf("it tolerates %d failures, %s run", *tolerates, eg.Status.Running)
 	}
 
 	epoch := g.holdsByRoster("scheduler-1")

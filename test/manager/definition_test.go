@@ -19,7 +19,7 @@ func TestOlderDefinition(t *testing.T) {
 	t.Run("applied", func(t *testing.T) { olderDefinition(t, newGroup(t, newNamespace(t))) })
 	t.Run("in a patch", func(t *testing.T) { // somebody else owns a field of the status
 		group := newGroup(t, newNamespace(t))
-		group.Status.Ready = "0/1"
+		group.Status.Running = "0/1"
 		must(t, kube.Status().Update(bg, group, client.FieldOwner("velero")))
 		olderDefinition(t, group)
 	})

@@ -96,7 +96,7 @@ func ago(seconds int64) string {
 // something has happened.
 func Line(g display.Group) string {
 	h := headlineOf(g)
-	text := fmt.Sprintf("%s: %s; %s ready", h.label(), h.who(false), or(g.Ready))
+	text := fmt.Sprintf("%s: %s; %s running", h.label(), h.who(false), or(g.Running))
 	if v := g.Voters; v != nil && v.Total > 0 {
 		text += "; voters: " + mayFail(*v)
 	}

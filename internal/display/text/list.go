@@ -21,8 +21,8 @@ func Sort(groups []display.Group) {
 // List returns a line for each group, in the order given.
 func List(groups []display.Group, o Options) string {
 	var b strings.Builder
-	heading := []string{"NAMESPACE", "NAME", "STATE", "COORDINATOR", "FOR", "READY", "VOTERS",
-		"MAY FAIL", "NEXT", "REASON", "EPOCH", "SAFETY", "ALGORITHM", "PRIORITY", "GENERATION"}
+	heading := []string{"NAMESPACE", "NAME", "STATE", "COORDINATOR", "SINCE", "RUNNING", "VOTERS",
+		"MAY FAIL", "NEXT", "REASON", "EPOCH", "SAFETY", "ALGORITHM", "PRIORITY", "ROSTER"}
 	rows := make([][]cell, 0, len(groups))
 	for _, g := range groups {
 		rows = append(rows, o.group(g))
@@ -53,7 +53,7 @@ func (o Options) group(g display.Group) []cell {
 		{text: string(g.State), style: stateStyle(g.State)},
 		{text: coordinator},
 		{text: held},
-		{text: or(g.Ready)},
+		{text: or(g.Running)},
 		{text: voters},
 		{text: spare},
 		{text: or(g.Next.Process)},

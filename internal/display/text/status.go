@@ -75,7 +75,7 @@ func (o Options) facts(b *strings.Builder, g display.Group) {
 	if c := g.Coordinator; c != nil && c.Since != nil {
 		fact("since", c.Since.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
-	fact("ready", or(g.Ready))
+	fact("running", or(g.Running))
 	if g.Voters != nil {
 		fact("voters", votersText(*g.Voters))
 	}

@@ -27,9 +27,9 @@ func group(n int) display.Group {
 			Since:   &since,
 			Seconds: 3600,
 		},
-		Ready:  fmt.Sprintf("%d/%d", n, n),
-		Voters: &display.Voters{Total: n, Majority: n/2 + 1, Reporting: n, MayFail: (n - 1) / 2},
-		Next:   display.Next{Process: fmt.Sprintf("p-%d", n-2), After: 1000},
+		Running: fmt.Sprintf("%d/%d", n, n),
+		Voters:  &display.Voters{Total: n, Majority: n/2 + 1, Reporting: n, MayFail: (n - 1) / 2},
+		Next:    display.Next{Process: fmt.Sprintf("p-%d", n-2), After: 1000},
 	}
 	for i := n - 1; i >= 0; i-- {
 		g.Processes = append(g.Processes, display.Process{
@@ -72,16 +72,16 @@ func TestHeadline(t *testing.T) {
 // A line has nothing that changes by itself.
 func TestLine(t *testing.T) {
 	g := group(5)
-	want := "Healthy: p-4 coordinates shop/g under epoch 7.2; 5/5 ready; voters: 2 may fail"
+	want := "Healthy: p-4 coordinates shop/g under epoch 7.2; 5/5 running; voters: 2 may fail"
 	first := Line(g)
 	g.Coordinator.Seconds++
 	if again := Line(g); first != want || again != want {
 		t.Errorf("%q, then %q, want %q", first, again, want)
 	}
-	g.Processes[4].State, g.Processes[1].State, g.Ready = "Crashed", "Unknown", "3/5"
+	g.Processes[4].State, g.Processes[1].State, g.Running = "Crashed", "Unknown", "3/5"
 	g.Voters.Reporting, g.Voters.MayFail = 3, 0
 	if got := Line(g); !strings.HasSuffix(got,
-		"; 3/5 ready; voters: no more may fail; Crashed: p-0; Unknown: p-3") {
+		"; 3/5 running; voters: no more may fail; Crashed: p-0; Unknown: p-3") {
 		t.Error(got)
 	}
 }
