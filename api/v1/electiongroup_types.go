@@ -126,7 +126,8 @@ type ElectionGroupSpec struct {
 	Timing Timing `json:"timing,omitzero"`
 
 	// preemption determines when a process takes over from a running coordinator that has a lower
-	// priority. It requires safety Guarded. If absent, the policy is Delayed with stableSeconds 5.
+	// priority. It requires safety Guarded. If absent, the policy is Delayed with stableSeconds 5;
+	// status.preemption shows what applies.
 	// +optional
 	Preemption *Preemption `json:"preemption,omitempty"`
 
@@ -297,6 +298,8 @@ const (
 
 // Preemption determines when a process takes over from a running coordinator that has a lower
 // priority. Processes of equal priority do not take over from each other.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.stableSeconds) || !has(self.policy) || self.policy == 'Delayed'",message="stableSeconds requires policy Delayed: with Always a process takes over at once, and with Never not at all"
 type Preemption struct {
 	// policy is Always (take over at once, but not in the first moments of a lease), Delayed (take
 	// over after stableSeconds without interruption) or Never.
@@ -306,9 +309,8 @@ type Preemption struct {
 
 	// stableSeconds is how long, under policy Delayed, a process must have answered without
 	// interruption before it takes over. The delay keeps a process that fails repeatedly from
-	// interrupting the group each time.
+	// interrupting the group each time. If absent, it is 5. The other policies do not have it.
 	// +optional
-	// +default=5
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=3600
 	StableSeconds *int32 `json:"stableSeconds,omitempty"`

@@ -42,6 +42,11 @@ type ElectionGroupStatus struct {
 	// +kubebuilder:validation:Minimum=0
 	ToleratedFailures *int32 `json:"toleratedFailures,omitempty"`
 
+	// preemption is what spec.preemption comes to, with its defaults. Absent in Classic groups, where
+	// the process that ranks highest takes over at once.
+	// +optional
+	Preemption *Preemption `json:"preemption,omitempty"`
+
 	// roster lists the members of the group. The manager persists it here before it sends it to
 	// agents. Of the status, the manager's decisions depend on nothing else.
 	// +optional

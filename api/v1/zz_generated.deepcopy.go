@@ -248,6 +248,11 @@ func (in *ElectionGroupStatus) DeepCopyInto(out *ElectionGroupStatus) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.Preemption != nil {
+		in, out := &in.Preemption, &out.Preemption
+		*out = new(Preemption)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Roster != nil {
 		in, out := &in.Roster, &out.Roster
 		*out = new(RosterStatus)

@@ -127,12 +127,12 @@ func settingsOf(group *v1.ElectionGroup) roster.Roster {
 		AppHealth: appHealthOf(spec.AppHealth),
 	}
 	if guarded(group) {
-		policy := ptr.Deref(spec.Preemption, v1.Preemption{})
+		preemption := preemptionOf(group)
 		r.Lease = milliseconds(spec.Timing.LeaseMilliseconds)
 		r.LeaseMinimum = cmp.Or(milliseconds(spec.Timing.LeaseMinimumMilliseconds),
 			lease.DefaultMinimum(r.Heartbeat, r.Lease))
-		r.Preemption = string(cmp.Or(policy.Policy, v1.Delayed))
-		r.Stable = time.Duration(ptr.Deref(policy.StableSeconds, 5)) * time.Second
+		r.Preemption = string(preemption.Policy)
+		r.Stable = seconds(ptr.Deref(preemption.StableSeconds, 0))
 	}
 	return r
 }

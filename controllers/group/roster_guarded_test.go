@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -85,13 +86,37 @@ func TestPreemptionAndLeaseAreTold(t *testing.T) {
 		r.Validate() != nil {
 		t.Errorf("told %+v (%v)", r, r.Validate())
 	}
-	s.group.Spec.Preemption = &v1.Preemption{Policy: v1.Never, StableSeconds: new(int32(0))}
+	s.group.Spec.Preemption = &v1.Preemption{Policy: v1.Never}
 	if r := s.pass().roster; r.Preemption != roster.Never || r.Stable != 0 {
 		t.Errorf("told %+v", r)
 	}
 	classic := newScene(1)
 	if r := decideRoster(classic.observation).roster; r.Lease != 0 || r.Preemption != "" {
 		t.Errorf("a Classic group is told %+v", r)
+	}
+}
+
+// The status shows which preemption applies, with the defaults that the spec does not show.
+func TestPreemptionIsShown(t *testing.T) {
+	delayed := func(seconds int32) *v1.Preemption {
+		return &v1.Preemption{Policy: v1.Delayed, StableSeconds: &seconds}
+	}
+	for _, c := range []struct {
+		safety      v1.Safety
+		given, want *v1.Preemption
+	}{
+		{v1.Guarded, nil, delayed(5)},
+		{v1.Guarded, &v1.Preemption{Policy: v1.Delayed}, delayed(5)},
+		{v1.Guarded, delayed(0), delayed(0)},
+		{v1.Guarded, &v1.Preemption{Policy: v1.Always}, &v1.Preemption{Policy: v1.Always}},
+		{v1.Classic, nil, nil},
+	} {
+		s := newGuarded(1)
+		s.group.Spec.Safety, s.group.Spec.Preemption = c.safety, c.given
+		got := decideStatus(s.observation, rosterDecision{}).status.Preemption
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s, given %+v (-want +got):\n%s", c.safety, c.given, diff)
+		}
 	}
 }
 

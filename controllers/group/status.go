@@ -85,6 +85,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 			ObservedGeneration: o.group.Generation,
 			Roster:             o.published.Roster,
 			SetBack:            step.setBack,
+			Preemption:         preemptionOf(o.group),
 		},
 		recheck: chosen.recheck,
 		role:    decideRole(o, chosen.name),

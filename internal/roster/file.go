@@ -34,7 +34,7 @@ type file struct {
 
 type filePolicy struct {
 	Policy        string `json:"policy"`
-	StableSeconds int64  `json:"stableSeconds"`
+	StableSeconds *int64 `json:"stableSeconds,omitempty"` // of policy Delayed; 5 if nil
 }
 
 type fileProcess struct {
@@ -78,7 +78,7 @@ func Parse(data []byte) (Roster, error) {
 		HeartbeatMilliseconds: 100,
 		TimeoutMilliseconds:   500,
 		LeaseMilliseconds:     1000,
-		Preemption:            filePolicy{Policy: Delayed, StableSeconds: 5},
+		Preemption:            filePolicy{Policy: Delayed},
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -113,12 +113,40 @@ func (f file) validate() error {
 				maxTimeout.Milliseconds())
 		}
 	}
-	if most := int64(maxStable / time.Second); f.Preemption.StableSeconds < 0 ||
-		f.Preemption.StableSeconds > most {
-		return fmt.Errorf("preemption.stableSeconds %d: must be between 0 and %d",
-			f.Preemption.StableSeconds, most)
+	return f.Preemption.validate()
+}
+
+func (p filePolicy) validate() error {
+	most := int64(maxStable / time.Second)
+	switch {
+	case p.StableSeconds == nil:
+		return nil
+	case p.Policy != Delayed:
+		return fmt.Errorf("preemption.stableSeconds requires policy %s, not %s", Delayed, p.Policy)
+	case *p.StableSeconds < 0 || *p.StableSeconds > most:
+		return fmt.Errorf("preemption.stableSeconds %d: must be between 0 and %d", *p.StableSeconds, most)
 	}
 	return nil
+}
+
+// stable is how long a process of higher priority must have answered.
+func (p filePolicy) stable() time.Duration {
+	switch {
+	case p.Policy != Delayed:
+		return 0
+	case p.StableSeconds == nil:
+		return 5 * time.Second
+	default:
+		return time.Duration(*p.StableSeconds) * time.Second
+	}
+}
+
+func filePolicyOf(r Roster) filePolicy {
+	p := filePolicy{Policy: r.Preemption}
+	if r.Preemption == Delayed {
+		p.StableSeconds = new(int64(r.Stable / time.Second))
+	}
+	return p
 }
 
 func (f file) roster() Roster {
@@ -134,7 +162,7 @@ func (f file) roster() Roster {
 		Lease:        time.Duration(f.LeaseMilliseconds) * time.Millisecond,
 		LeaseMinimum: time.Duration(f.LeaseMinimumMilliseconds) * time.Millisecond,
 		Preemption:   f.Preemption.Policy,
-		Stable:       time.Duration(f.Preemption.StableSeconds) * time.Second,
+		Stable:       f.Preemption.stable(),
 	}
 	if r.Safety == Guarded && r.LeaseMinimum == 0 {
 		r.LeaseMinimum = lease.DefaultMinimum(r.Heartbeat, r.Lease)
@@ -176,11 +204,8 @@ func (r Roster) Encode() []byte {
 		LeaseMilliseconds:        r.Lease.Milliseconds(),
 		LeaseMinimumMilliseconds: r.LeaseMinimum.Milliseconds(),
 		Rules:                    r.Rules,
-		Preemption: filePolicy{
-			Policy:        r.Preemption,
-			StableSeconds: int64(r.Stable / time.Second),
-		},
-		AppHealth: fileHealthOf(r.AppHealth),
+		Preemption:               filePolicyOf(r),
+		AppHealth:                fileHealthOf(r.AppHealth),
 	}
 	// which is the lease; in a file it would be the default
 	if r.Safety == Guarded && r.LeaseMinimum == 0 {

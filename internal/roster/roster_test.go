@@ -64,7 +64,6 @@ func TestGuardedFile(t *testing.T) {
 		Timeout:    500 * time.Millisecond,
 		Lease:      2 * time.Second,
 		Preemption: Never,
-		Stable:     5 * time.Second,
 		Processes:  []Process{{Name: "p1", UID: "p1", Priority: 1, Voter: true, StateID: "m-1"}},
 
 		LeaseMinimum: 100 * time.Millisecond,
@@ -146,6 +145,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 			"must be Always",
 		},
 		"long stable":   {`{"group":"lab","preemption":{"stableSeconds":3601}}`, "between 0 and 3600"},
+		"stable Never":  {`{"group":"lab","preemption":{"policy":"Never","stableSeconds":5}}`, "preemption.stableSeconds requires policy Delayed, not Never"},
 		"unknown in it": {`{"group":"lab","preemption":{"stable":1}}`, "stable"},
 		"state ID":      {`{"group":"lab","safety":"Classic","processes":[{"name":"a","stateID":"a b"}]}`, "state ID"},
 		"voter without a state ID": {

@@ -49,7 +49,13 @@ func TestDefaults(t *testing.T) {
 		name: "preemption has defaults where it is given",
 		spec: podestav1.ElectionGroupSpec{Preemption: &podestav1.Preemption{}},
 		want: func(s *podestav1.ElectionGroupSpec) {
-			s.Preemption = &podestav1.Preemption{Policy: podestav1.Delayed, StableSeconds: ptr.To[int32](5)}
+			s.Preemption = &podestav1.Preemption{Policy: podestav1.Delayed}
+		},
+	}, {
+		name: "a policy that has no delay gets none",
+		spec: podestav1.ElectionGroupSpec{Preemption: &podestav1.Preemption{Policy: podestav1.Never}},
+		want: func(s *podestav1.ElectionGroupSpec) {
+			s.Preemption = &podestav1.Preemption{Policy: podestav1.Never}
 		},
 	}, {
 		name: "a higher process that need not be stable at all is not taken for one that need not be",

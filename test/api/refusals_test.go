@@ -170,6 +170,12 @@ func TestRefusedCreation(t *testing.T) {
 		{"a higher process that must be stable for too long", func(g *podestav1.ElectionGroup) {
 			g.Spec.Preemption = &podestav1.Preemption{StableSeconds: ptr.To[int32](3601)}
 		}, "spec.preemption.stableSeconds in body should be less than or equal to 3600"},
+		{"a delay of a policy that never delays", func(g *podestav1.ElectionGroup) {
+			g.Spec.Preemption = &podestav1.Preemption{Policy: podestav1.Never, StableSeconds: ptr.To[int32](5)}
+		}, "stableSeconds requires policy Delayed: with Always a process takes over at once, and with Never not at all"},
+		{"a delay of a policy that takes over at once", func(g *podestav1.ElectionGroup) {
+			g.Spec.Preemption = &podestav1.Preemption{Policy: podestav1.Always, StableSeconds: ptr.To[int32](0)}
+		}, "stableSeconds requires policy Delayed"},
 		{"preemption in a Classic group", func(g *podestav1.ElectionGroup) {
 			g.Spec.Safety, g.Spec.Preemption = podestav1.Classic, &podestav1.Preemption{Policy: podestav1.Never}
 		}, "spec.preemption requires safety Guarded: in a Classic group the process with the highest priority always takes over at once"},
