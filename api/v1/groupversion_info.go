@@ -1,8 +1,9 @@
 // Package v1 is the podesta.dev/v1 API: the ElectionGroup, its desired configuration and its
 // observed state.
 //
-// The package holds types and constants. It imports apimachinery and nothing else, so that every
-// other package can import it.
+// The package holds types and constants, and reads what the status says once for many rows
+// (ElectionGroupStatus.Followed). It imports apimachinery and nothing else, so that every other
+// package can import it.
 //
 // +kubebuilder:object:generate=true
 // +groupName=podesta.dev

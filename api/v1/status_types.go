@@ -190,22 +190,22 @@ type ProcessStatus struct {
 	// +required
 	State ProcessState `json:"state,omitempty"`
 
-	// coordinator is the coordinator that this process follows. If two rows differ, the processes
-	// disagree.
+	// follows is the process that this process follows, if that is not status.coordinator. A
+	// connected process without follows and electing follows status.coordinator, if there is one. So a
+	// failover changes few rows.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	Coordinator string `json:"coordinator,omitempty"`
+	Follows string `json:"follows,omitempty"`
 
-	// epoch is the epoch under which this process coordinates or follows its coordinator, as one
-	// number: see coordinator.epoch. Absent in Classic groups.
+	// epoch is the epoch under which this process follows or coordinates, as one number, if that is
+	// not the epoch of status.coordinator. Absent in Classic groups.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Epoch int64 `json:"epoch,omitempty"`
 
-	// displayEpoch is that epoch as people read it: generation.ballot.
+	// electing is true if the process follows nobody while the group has a coordinator.
 	// +optional
-	// +kubebuilder:validation:MaxLength=32
-	DisplayEpoch string `json:"displayEpoch,omitempty"`
+	Electing *bool `json:"electing,omitempty"`
 
 	// connected is true while the agent of the process is connected to the manager. An agent that
 	// reconnects within a second stays connected. Elections do not need it.

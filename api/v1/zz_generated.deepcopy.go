@@ -478,6 +478,11 @@ func (in *ProcessStatus) DeepCopyInto(out *ProcessStatus) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.Electing != nil {
+		in, out := &in.Electing, &out.Electing
+		*out = new(bool)
+		**out = **in
+	}
 	if in.Connected != nil {
 		in, out := &in.Connected, &out.Connected
 		*out = new(bool)

@@ -65,18 +65,16 @@ func large(n int) *v1.ElectionGroup {
 	g.Status.Roster = &v1.RosterStatus{Generation: generation}
 	for i := range n {
 		p := v1.ProcessStatus{
-			Name:        fmt.Sprintf("large-%d", i),
-			Priority:    new(int32(i + 1)),
-			State:       v1.ProcessNormal,
-			Coordinator: leader,
-			Epoch:       generation<<20 | 1,
-			Connected:   new(true),
+			Name:      fmt.Sprintf("large-%d", i),
+			Priority:  new(int32(i + 1)),
+			State:     v1.ProcessNormal,
+			Connected: new(true),
 		}
 		switch {
 		case i == n-1:
 			p.State = v1.ProcessCoordinator
 		case i%50 == 7:
-			p.State, p.Coordinator, p.Epoch, p.Connected = v1.ProcessCrashed, "", 0, new(false)
+			p.State, p.Connected = v1.ProcessCrashed, new(false)
 		case i%50 == 8:
 			p.NotCandidate = v1.NotCandidateUnhealthy
 		}

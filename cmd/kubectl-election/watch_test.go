@@ -161,7 +161,7 @@ func (w *watching) failed() error {
 func crash(i int) func(*v1.ElectionGroup) {
 	return func(g *v1.ElectionGroup) {
 		p := &g.Status.Processes[i]
-		p.State, p.Connected, p.Coordinator, p.Epoch = v1.ProcessCrashed, nil, "", 0
+		p.State, p.Connected = v1.ProcessCrashed, nil
 		var run, all int
 		if _, err := fmt.Sscanf(g.Status.Running, "%d/%d", &run, &all); err != nil {
 			panic(err)

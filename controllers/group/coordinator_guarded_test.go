@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/roster"
@@ -47,18 +48,45 @@ func (s *scene) shown() *scene {
 	return s
 }
 
-// People read epochs as generation.ballot: of the coordinator, and of each process that follows it.
-func TestEpochsAsPeopleReadThem(t *testing.T) {
-	s := voting(4).holding("p-2", 9<<20+3, 0, 1, 2)
+// The status says once whom the processes follow, and in a row only what differs. Followed in api/v1
+// puts that together again.
+func TestRowsSayWhatDiffers(t *testing.T) {
+	const epoch = 9<<20 + 3
+	s := voting(7).holding("p-2", epoch, 0, 1, 2, 3).holding("p-2", epoch-1, 4).holding("p-5", 7, 5)
 	status := decideStatus(s.observation, rosterDecision{}).status
-	if c := status.Coordinator; c == nil || c.DisplayEpoch != "9.3" || c.Epoch != 9<<20+3 {
-		t.Errorf("the coordinator is %+v", c)
+	if c := status.Coordinator; c == nil || c.Name != "p-2" || c.DisplayEpoch != "9.3" || c.Epoch != epoch {
+		t.Fatalf("the coordinator is %+v", c)
 	}
-	for _, row := range status.Processes {
-		want := map[bool]string{true: "9.3"}[row.Name != "p-3"] // which says nothing
-		if row.DisplayEpoch != want || (row.Epoch > 0) != (want != "") {
-			t.Errorf("%s has epoch %q, %d, want %q", row.Name, row.DisplayEpoch, row.Epoch, want)
+	for i, want := range []struct{ row, followed string }{
+		{" 0 false", "p-2 9437187"},
+		{" 0 false", "p-2 9437187"},
+		{" 0 false", "p-2 9437187"},
+		{" 0 false", "p-2 9437187"},
+		{" 9437186 false", "p-2 9437186"},
+		{"p-5 7 false", "p-5 7"},
+		{" 0 true", " 0"},
+	} {
+		row := status.Processes[i]
+		name, under := status.Followed(&row)
+		got := fmt.Sprintf("%s %d %t", row.Follows, row.Epoch, ptr.Deref(row.Electing, false))
+		if followed := fmt.Sprintf("%s %d", name, under); got != want.row || followed != want.followed {
+			t.Errorf("%s: the row says %q, so %q is followed; want %q and %q", row.Name, got, followed,
+				want.row, want.followed)
 		}
+	}
+}
+
+// A row that stands while its process is away keeps what it said by leaving it out, whoever
+// coordinates meanwhile.
+func TestARowThatStandsKeepsItsView(t *testing.T) {
+	s := voting(5).holding("p-4", 7, 0, 1, 2, 3, 4).shown()
+	s.loses(0, time.Millisecond).holding("p-3", 8, 1, 2, 3, 4)
+	status := decideStatus(s.observation, rosterDecision{}).status
+	if c := status.Coordinator; c == nil || c.Name != "p-3" {
+		t.Fatalf("the coordinator is %+v", c)
+	}
+	if name, epoch := status.Followed(&status.Processes[0]); name != "p-4" || epoch != 7 {
+		t.Errorf("p-0 follows %q under epoch %d; it said p-4 and 7 when it was last heard", name, epoch)
 	}
 }
 
@@ -231,7 +259,8 @@ func TestGuardedTableShowsEpochs(t *testing.T) {
 	v := decideStatus(s.observation, rosterDecision{})
 	var rows []string
 	for _, r := range v.status.Processes {
-		rows = append(rows, fmt.Sprintf("%s:%s:%s:%d", r.Name, r.State, r.Coordinator, r.Epoch))
+		follows, epoch := v.status.Followed(&r)
+		rows = append(rows, fmt.Sprintf("%s:%s:%s:%d", r.Name, r.State, follows, epoch))
 	}
 	if got, want := strings.Join(rows, " "), "p-0:Normal:p-3:8 p-1:Normal:p-3:8 p-2:Normal:p-2:7 p-3:Coordinator:p-3:8"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)

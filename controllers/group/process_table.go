@@ -20,22 +20,30 @@ const maxRows = 512
 type process struct {
 	name     string
 	priority int32
-	pod      *corev1.Pod       // nil: there is none
-	member   bool              // it is on the roster
-	joined   bool              // its agent has joined, now or under an earlier manager
-	seen     *roster.Sighting  // nil: its agent has not reported to this manager
-	accusers int               // connected peers that report it as crashed
-	accused  bool              // there are some, and no connected process follows it
-	last     *v1.ProcessStatus // its row in the published table
-	stands   time.Time         // until when that row stands, if nothing tells more
-	guarded  bool              // it follows, and claims, under an epoch only
-	aside    bool              // an operator keeps it from coordinating
-	witness  bool              // it votes and never coordinates
-	label    string            // from which it has its priority, as key=value; empty: from none
-	fallback bool              // its priority is the default, though the spec derives it from the pod
+	pod      *corev1.Pod      // nil: there is none
+	member   bool             // it is on the roster
+	joined   bool             // its agent has joined, now or under an earlier manager
+	seen     *roster.Sighting // nil: its agent has not reported to this manager
+	accusers int              // connected peers that report it as crashed
+	accused  bool             // there are some, and no connected process follows it
+	last     *lastRow         // its row in the published table; nil: there is none
+	stands   time.Time        // until when that row stands, if nothing tells more
+	guarded  bool             // it follows, and claims, under an epoch only
+	aside    bool             // an operator keeps it from coordinating
+	witness  bool             // it votes and never coordinates
+	label    string           // from which it has its priority, as key=value; empty: from none
+	fallback bool             // its priority is the default, though the spec derives it from the pod
 
 	agent        v1.AgentState // what is wrong with its agent; empty if nothing is
 	agentVersion string        // of an agent that is outdated
+}
+
+// lastRow is a row of the published table, with what it says by leaving it out.
+type lastRow struct {
+	v1.ProcessStatus
+
+	follows string
+	epoch   int64
 }
 
 // connected reports whether what the process tells is fresh.
@@ -107,9 +115,11 @@ func agentEnded(pod *corev1.Pod) bool {
 // names or that still vote but that do not exist. If there are more than the table holds, pods that
 // have finished are left out first, and those that are on the roster last.
 func processesOf(o observation) []process {
-	published := map[string]*v1.ProcessStatus{}
+	published := map[string]*lastRow{}
 	for i := range o.published.Processes {
-		published[o.published.Processes[i].Name] = &o.published.Processes[i]
+		last := lastRow{ProcessStatus: o.published.Processes[i]}
+		last.follows, last.epoch = o.published.Followed(&last.ProcessStatus)
+		published[last.Name] = &last
 	}
 	var members, alive, rest []process
 	named := map[string]bool{}
@@ -198,7 +208,7 @@ func accuse(all []process) {
 
 // rowOf returns a process's row in the process status table, and when time alone would change it;
 // zero: never.
-func rowOf(p process, coordinator string,
+func rowOf(p process, chosen choice,
 	now time.Time) (row v1.ProcessStatus, recheck time.Duration) {
 	row = v1.ProcessStatus{
 		Name:         p.name,
@@ -211,16 +221,20 @@ func rowOf(p process, coordinator string,
 	case p.dead():
 		row.State = v1.ProcessCrashed
 	case p.connected():
-		row.State, row.Coordinator, row.Epoch = v1.ProcessNormal, p.follows(), p.epoch()
-		row.Connected, row.NotCandidate = new(true), notCandidate(p, coordinator)
-		if p.name == coordinator && p.claims() {
+		row.State = v1.ProcessNormal
+		row.Connected, row.NotCandidate = new(true), notCandidate(p, chosen.name)
+		if p.name == chosen.name && p.claims() {
 			row.State = v1.ProcessCoordinator
 		}
+		tellView(&row, p.follows(), p.epoch(), chosen)
 	case p.last != nil && now.Before(p.stands):
-		row.State, row.Coordinator, row.Epoch = p.last.State, p.last.Coordinator, p.last.Epoch
+		row.State = p.last.State
 		row.Connected, row.NotCandidate = p.last.Connected, p.last.NotCandidate
-		if row.State == v1.ProcessCoordinator && p.name != coordinator {
+		if row.State == v1.ProcessCoordinator && p.name != chosen.name {
 			row.State = v1.ProcessNormal
+		}
+		if ptr.Deref(row.Connected, false) {
+			tellView(&row, p.last.follows, p.last.epoch, chosen)
 		}
 		if p.seen == nil { // this manager has not heard yet which version it is
 			row.Agent, row.AgentVersion = p.last.Agent, p.last.AgentVersion
@@ -229,8 +243,20 @@ func rowOf(p process, coordinator string,
 	default:
 		row.State = v1.ProcessUnknown
 	}
-	row.DisplayEpoch = displayEpoch(row.Epoch)
 	return row, recheck
+}
+
+// tellView writes whom a connected process follows, and under which epoch, where that is not what
+// the status says of the coordinator: so a failover changes few rows. Followed in api/v1 reads it.
+func tellView(row *v1.ProcessStatus, follows string, epoch int64, chosen choice) {
+	switch {
+	case follows == "" && chosen.name != "":
+		row.Electing = new(true)
+	case follows != chosen.name:
+		row.Follows, row.Epoch = follows, epoch
+	case epoch != chosen.epoch:
+		row.Epoch = epoch
+	}
 }
 
 // departing reports whether a process is on its way out or gone: its pod is being deleted, has

@@ -95,7 +95,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 			int32(lease.Tolerates(voters))) //nolint:gosec // a roster has 100 voters at most
 	}
 	for _, p := range all {
-		row, recheck := rowOf(p, chosen.name, o.now)
+		row, recheck := rowOf(p, chosen, o.now)
 		d.status.Processes = append(d.status.Processes, row)
 		d.recheck = sooner(d.recheck, recheck)
 	}

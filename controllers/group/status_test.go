@@ -124,7 +124,8 @@ func (s *scene) published() *scene {
 func tableOf(v statusDecision) string {
 	var rows []string
 	for _, r := range v.status.Processes {
-		rows = append(rows, fmt.Sprintf("%s:%s:%s", r.Name, r.State, r.Coordinator))
+		follows, _ := v.status.Followed(&r)
+		rows = append(rows, fmt.Sprintf("%s:%s:%s", r.Name, r.State, follows))
 	}
 	return strings.Join(rows, " ")
 }

@@ -39,12 +39,10 @@ func healthy(n int) *v1.ElectionGroup {
 	for i := range n {
 		name := fmt.Sprintf("p-%d", i)
 		g.Status.Processes = append(g.Status.Processes, v1.ProcessStatus{
-			Name:        name,
-			Priority:    new(int32(i + 1)),
-			State:       v1.ProcessNormal,
-			Coordinator: leader,
-			Epoch:       7<<20 | 2,
-			Connected:   new(true),
+			Name:      name,
+			Priority:  new(int32(i + 1)),
+			State:     v1.ProcessNormal,
+			Connected: new(true),
 		})
 		g.Status.Roster.Members = append(g.Status.Roster.Members,
 			v1.RosterMember{Name: name, Voter: new(true)})
@@ -79,7 +77,7 @@ func lose(g *v1.ElectionGroup, reason string) {
 	g.Status.Coordinator = nil
 	for i := range g.Status.Processes {
 		row := &g.Status.Processes[i]
-		row.Coordinator, row.Epoch, row.State = "", 0, v1.ProcessNormal
+		row.State = v1.ProcessNormal
 	}
 	say(g, v1.ConditionCoordinatorElected, metav1.ConditionFalse, reason)
 }
@@ -220,10 +218,10 @@ func TestOrder(t *testing.T) {
 
 func TestViews(t *testing.T) {
 	g := classic(5)
-	g.Status.Processes[0].Coordinator = "p-3"
-	g.Status.Processes[1].Coordinator = ""
+	g.Status.Processes[0].Follows = "p-3"
+	g.Status.Processes[1].Electing = new(true)
 	silence(g, v1.ProcessUnknown, 2)
-	g.Status.Processes[2].Coordinator = "p-4" // of an earlier report, for a second
+	g.Status.Processes[2].Follows = "p-4" // of an earlier report
 	got := Of(g, noon)
 	var agree []string
 	for _, p := range got.Processes {
@@ -237,7 +235,7 @@ func TestViews(t *testing.T) {
 	if fmt.Sprint(got.Views) != "[{p-4 [p-4 p-3]} {p-3 [p-0]} { [p-1]}]" || !got.Disagree {
 		t.Errorf("views: %v, disagree: %v", got.Views, got.Disagree)
 	}
-	g.Status.Processes[0].Coordinator = "p-4"
+	g.Status.Processes[0].Follows = "p-4"
 	if Of(g, noon).Disagree {
 		t.Error("a process that follows nobody names nobody")
 	}
@@ -358,7 +356,7 @@ func TestBounded(t *testing.T) {
 	g := healthy(3)
 	long := strings.Repeat("\x1b", 10_000)
 	for i := range g.Status.Processes {
-		g.Status.Processes[i].Coordinator = long
+		g.Status.Processes[i].Follows = long
 	}
 	for range 100 {
 		g.Status.Conditions = append(g.Status.Conditions, metav1.Condition{Type: "Other",

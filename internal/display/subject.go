@@ -111,18 +111,19 @@ func (s *subject) rows(now time.Time) []Process {
 	all := make([]Process, 0, len(table))
 	for i := range table {
 		row := &table[i]
+		follows, under := s.group.Status.Followed(row)
 		member := members[row.Name]
 		p := Process{
 			Name:      name(row.Name),
 			Priority:  ptr.Deref(row.Priority, 0),
 			State:     word(string(row.State)),
 			Connected: ptr.Deref(row.Connected, false),
-			Follows:   name(row.Coordinator),
+			Follows:   name(follows),
 			Agent:     word(string(row.Agent)),
 			Version:   word(row.AgentVersion),
 		}
 		if s.guarded() {
-			p.Epoch = epoch(row.Epoch)
+			p.Epoch = epoch(under)
 		}
 		p.Agrees = p.Connected && p.Follows != "" && p.Follows == s.coordinatorName()
 		p.Standing = s.standing(row, member)

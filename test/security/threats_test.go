@@ -92,7 +92,7 @@ func TestACompromisedMemberSpeaksForItselfOnly(t *testing.T) {
 	})
 	group := sees(t, namespace, func(g *v1.ElectionGroup) bool {
 		for _, row := range g.Status.Processes {
-			if row.Name == liar.Pod.Name && row.Coordinator != "" {
+			if row.Name == liar.Pod.Name && row.Follows != "" {
 				return true // what it says of itself is shown as what it says
 			}
 		}
@@ -260,7 +260,7 @@ func TestATenantsGroupIsItsNamespacesOnly(t *testing.T) {
 		t.Errorf("the table of %s: %+v; want a row for what its spec names", evil, edited.Status.Processes)
 	}
 	for _, row := range edited.Status.Processes {
-		if row.State == v1.ProcessCoordinator || row.Coordinator != "" {
+		if row.State == v1.ProcessCoordinator || row.Follows != "" {
 			t.Errorf("a pod of another namespace is in the table: %+v", row)
 		}
 	}

@@ -17,11 +17,12 @@ func Table(g *v1.ElectionGroup) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(w, "  PROCESS\tPRIORITY\tSTATE\tFOLLOWS\tEPOCH")
 	for _, p := range g.Status.Processes {
+		follows, under := g.Status.Followed(&p)
 		epoch := ""
-		if p.Epoch > 0 {
-			epoch = lease.Epoch(p.Epoch).String()
+		if under > 0 {
+			epoch = lease.Epoch(under).String()
 		}
-		fmt.Fprintf(w, "  %s\t%d\t%s\t%s\t%s\n", p.Name, ptr.Deref(p.Priority, 0), p.State, p.Coordinator,
+		fmt.Fprintf(w, "  %s\t%d\t%s\t%s\t%s\n", p.Name, ptr.Deref(p.Priority, 0), p.State, follows,
 			epoch)
 	}
 	_ = w.Flush() // a strings.Builder does not fail
@@ -46,7 +47,7 @@ func Coordinates(g *v1.ElectionGroup, process string) bool {
 		return false
 	}
 	for _, p := range g.Status.Processes {
-		if p.State == v1.ProcessNormal && p.Coordinator != process {
+		if follows, _ := g.Status.Followed(&p); p.State == v1.ProcessNormal && follows != process {
 			return false
 		}
 	}

@@ -61,7 +61,8 @@ func (d *demo) pause(ctx context.Context) error {
 		func(g *v1.ElectionGroup) bool {
 			return g.Status.Coordinator != nil &&
 				!slices.ContainsFunc(g.Status.Processes, func(p v1.ProcessStatus) bool {
-					return p.Coordinator != g.Status.Coordinator.Name
+					follows, _ := g.Status.Followed(&p)
+					return follows != g.Status.Coordinator.Name
 				})
 		})
 	if err != nil {
