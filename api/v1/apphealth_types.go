@@ -7,8 +7,8 @@ package v1
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.httpGet), has(self.tcpSocket), has(self.grpc), has(self.session)].filter(x, x).size() == 1",message="spec.appHealth must set exactly one of httpGet, tcpSocket, grpc and session"
 type AppHealth struct {
-	// httpGet probes the app by HTTP. A status of 200 to 399 means healthy. Redirects are followed
-	// within the same port only.
+	// httpGet probes the app by HTTP or HTTPS. A status of 200 to 399 means healthy. Redirects are
+	// followed within the same scheme and port only.
 	// +optional
 	HTTPGet *HTTPGetAction `json:"httpGet,omitempty"`
 
@@ -60,8 +60,27 @@ type AppHealth struct {
 // SessionAction has nothing to set.
 type SessionAction struct{}
 
-// HTTPGetAction probes the app by HTTP.
+// URIScheme is HTTP or HTTPS, as in a container's probe.
+//
+// +kubebuilder:validation:Enum=HTTP;HTTPS
+type URIScheme string
+
+// The schemes of a probe.
+const (
+	URISchemeHTTP URIScheme = "HTTP"
+	// URISchemeHTTPS: by TLS. Nobody checks the certificate: the app is in the agent's own pod, and a
+	// kubelet does not check it either.
+	URISchemeHTTPS URIScheme = "HTTPS"
+)
+
+// HTTPGetAction probes the app by HTTP or HTTPS.
 type HTTPGetAction struct {
+	// scheme is HTTP or HTTPS. With HTTPS, nobody checks the app's certificate, as in a container's
+	// probe.
+	// +optional
+	// +default="HTTP"
+	Scheme URIScheme `json:"scheme,omitempty"`
+
 	// path is the path to request, with an optional query.
 	// +optional
 	// +default="/"
@@ -70,7 +89,8 @@ type HTTPGetAction struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^/[!-~]*$') && isURL(self)",message="path must start with / and be a valid URL path: percent-encode spaces and non-ASCII characters (a space is %20)"
 	Path string `json:"path,omitempty"`
 
-	// port is the number of the app's port. Port names are not supported.
+	// port is the number of the app's port. Port names are not supported: the agent does not know
+	// them.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
@@ -79,7 +99,8 @@ type HTTPGetAction struct {
 
 // TCPSocketAction probes the app by opening a TCP connection.
 type TCPSocketAction struct {
-	// port is the number of the app's port. Port names are not supported.
+	// port is the number of the app's port. Port names are not supported: the agent does not know
+	// them.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
@@ -88,7 +109,8 @@ type TCPSocketAction struct {
 
 // GRPCAction probes the app by the gRPC health checking protocol.
 type GRPCAction struct {
-	// port is the number of the app's port. Port names are not supported.
+	// port is the number of the app's port. Port names are not supported: the agent does not know
+	// them.
 	// +required
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535

@@ -119,7 +119,7 @@ func (o *options) addFlags(f *pflag.FlagSet) (level *string) {
 		&o.appHealth,
 		"app-health",
 		"",
-		"`URL` of the health probe of the app: http://HOST:PORT/PATH, tcp://HOST:PORT or "+
+		"`URL` of the health probe of the app: http://HOST:PORT/PATH (or https), tcp://HOST:PORT or "+
 			"grpc://HOST:PORT/SERVICE; while the app is unhealthy, its process is not a "+
 			"candidate; overrides spec.appHealth of the group",
 	)

@@ -23,6 +23,9 @@ func appHealthOf(spec *v1.AppHealth) roster.AppHealth {
 	switch {
 	case spec.HTTPGet != nil:
 		h.Handler, h.Port, h.Path = roster.HTTPGet, spec.HTTPGet.Port, spec.HTTPGet.Path
+		if spec.HTTPGet.Scheme == v1.URISchemeHTTPS {
+			h.Handler = roster.HTTPSGet
+		}
 	case spec.TCPSocket != nil:
 		h.Handler, h.Port = roster.TCPSocket, spec.TCPSocket.Port
 	case spec.GRPC != nil:

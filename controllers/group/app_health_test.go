@@ -23,8 +23,9 @@ func TestAppHealthIsToldWithoutANewGeneration(t *testing.T) {
 		FailureThreshold: 4,
 		SuccessThreshold: 5,
 	}
-	http, tcp, grpc, named, session := spec, spec, spec, spec, spec
+	http, https, tcp, grpc, named, session := spec, spec, spec, spec, spec, spec
 	http.HTTPGet = &v1.HTTPGetAction{Path: "/healthz", Port: 8080}
+	https.HTTPGet = &v1.HTTPGetAction{Scheme: v1.URISchemeHTTPS, Path: "/healthz", Port: 8443}
 	tcp.TCPSocket = &v1.TCPSocketAction{Port: 5432}
 	grpc.GRPC = &v1.GRPCAction{Port: 9090}
 	named.GRPC = &v1.GRPCAction{Port: 9090, Service: new("shop")}
@@ -42,6 +43,7 @@ func TestAppHealthIsToldWithoutANewGeneration(t *testing.T) {
 			told roster.AppHealth
 		}{
 			{&http, toldAt(roster.HTTPGet, 8080, "/healthz", "")},
+			{&https, toldAt(roster.HTTPSGet, 8443, "/healthz", "")},
 			{&tcp, toldAt(roster.TCPSocket, 5432, "", "")},
 			{&grpc, toldAt(roster.GRPC, 9090, "", "")},
 			{&named, toldAt(roster.GRPC, 9090, "", "shop")},

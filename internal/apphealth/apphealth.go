@@ -1,7 +1,7 @@
-// Package apphealth probes the app beside the agent by HTTP, by TCP, or by the gRPC health checking
-// protocol. A process whose app is unhealthy is not a candidate. It becomes one again when the app
-// has been healthy for a while, so that an app that keeps failing and recovering costs its group
-// one change of coordinator and not many.
+// Package apphealth probes the app beside the agent by HTTP or HTTPS, by TCP, or by the gRPC health
+// checking protocol. A process whose app is unhealthy is not a candidate. It becomes one again when
+// the app has been healthy for a while, so that an app that keeps failing and recovering costs its
+// group one change of coordinator and not many.
 //
 // An app that answers its probe is not proven to do its work; the package does not promise that.
 package apphealth
@@ -32,10 +32,10 @@ type Probe struct {
 	FailureThreshold, SuccessThreshold int
 }
 
-// Parse returns the probe that a URL describes: http://HOST:PORT/PATH (a status of 200 to 399 is
-// healthy), tcp://HOST:PORT (accepting a connection is healthy) or grpc://HOST:PORT/SERVICE
-// (SERVING is healthy; without SERVICE the health of the whole server is requested). Its schedule
-// and thresholds are the defaults of a roster.
+// Parse returns the probe that a URL describes: http://HOST:PORT/PATH or the same with https (a
+// status of 200 to 399 is healthy), tcp://HOST:PORT (accepting a connection is healthy) or
+// grpc://HOST:PORT/SERVICE (SERVING is healthy; without SERVICE the health of the whole server is
+// requested). Its schedule and thresholds are the defaults of a roster.
 func Parse(text string) (Probe, error) {
 	p := Probe{
 		Period:           roster.HealthPeriod,
@@ -51,14 +51,14 @@ func Parse(text string) (Probe, error) {
 		return p, fmt.Errorf("%q: must name HOST:PORT, as in http://127.0.0.1:8080/healthz", text)
 	}
 	switch u.Scheme {
-	case "http":
+	case "http", "https":
 		p.Check = httpCheck(u.String())
 	case "tcp":
 		p.Check = tcpCheck(u.Host)
 	case "grpc":
 		p.Check = grpcCheck(u.Host, strings.TrimPrefix(u.Path, "/"))
 	default:
-		return p, fmt.Errorf("%q: must begin with http://, tcp:// or grpc://", text)
+		return p, fmt.Errorf("%q: must begin with http://, https://, tcp:// or grpc://", text)
 	}
 	return p, nil
 }
@@ -75,13 +75,17 @@ func At(host string, h roster.AppHealth) *Probe {
 		SuccessThreshold: int(h.SuccessThreshold),
 	}
 	switch h.Handler {
-	case roster.HTTPGet:
+	case roster.HTTPGet, roster.HTTPSGet:
 		u, err := url.ParseRequestURI(h.Path)
 		if err != nil {
 			return nil // impossible with a valid roster
 		}
+		scheme := "http"
+		if h.Handler == roster.HTTPSGet {
+			scheme = "https"
+		}
 		p.Check = httpCheck((&url.URL{
-			Scheme:   "http",
+			Scheme:   scheme,
 			Host:     address,
 			Path:     u.Path,
 			RawPath:  u.RawPath,
@@ -112,7 +116,7 @@ func ask(
 		}
 	}()
 	ctx := request.Context()
-	conn, err := transport.NewClientConn(ctx, "http", request.URL.Host)
+	conn, err := transport.NewClientConn(ctx, request.URL.Scheme, request.URL.Host)
 	if err != nil {
 		return err
 	}

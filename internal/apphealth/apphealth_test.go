@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -30,11 +31,11 @@ func TestMain(m *testing.M) {
 
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                    "HOST:PORT",
-		"http://127.0.0.1/":   "HOST:PORT",
-		"grpc://:9090/shop":   "HOST:PORT",
-		"https://127.0.0.1:1": "must begin with",
-		"127.0.0.1:8080":      "first path segment",
+		"":                  "HOST:PORT",
+		"http://127.0.0.1/": "HOST:PORT",
+		"grpc://:9090/shop": "HOST:PORT",
+		"ftp://127.0.0.1:1": "must begin with",
+		"127.0.0.1:8080":    "first path segment",
 	} {
 		if _, err := apphealth.Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
@@ -187,6 +188,42 @@ func TestRedirects(t *testing.T) {
 	}
 	if asked != 2+10+1+1+10+10 {
 		t.Errorf("it was asked %d times", asked)
+	}
+}
+
+// By HTTPS the app is asked whatever its certificate says, as a kubelet asks; by HTTP it is not
+// healthy then. A redirect to the other scheme is an answer, and is not followed.
+func TestHTTPS(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/ill":
+			w.WriteHeader(http.StatusServiceUnavailable)
+		case "/moved":
+			http.Redirect(w, r, "http://"+r.Host+"/ill", http.StatusFound)
+		}
+	}))
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of the one that asks by HTTP
+	server.StartTLS()
+	defer server.Close()
+	host, port := address(t, server.Listener.Addr())
+	for scheme, paths := range map[string]map[string]string{
+		"HTTPS": {"/": "", "/ill": "503", "/moved": ""},
+		"HTTP":  {"/": "400"},
+	} {
+		for path, want := range paths {
+			r, err := roster.Parse(fmt.Appendf(nil, `{"group": "g", "appHealth": {"httpGet":
+				{"port": %d, "path": %q, "scheme": %q}}}`, port, path, scheme))
+			if err != nil {
+				t.Fatal(err)
+			}
+			byFlag := parse(t, strings.ToLower(scheme)+"://"+server.Listener.Addr().String()+path)
+			for _, check := range []apphealth.Check{apphealth.At(host, r.AppHealth).Check, byFlag} {
+				if err := check(t.Context()); (err == nil) != (want == "") ||
+					err != nil && !strings.Contains(err.Error(), want) {
+					t.Errorf("%s %s: %v, want %q", scheme, path, err, want)
+				}
+			}
+		}
 	}
 }
 

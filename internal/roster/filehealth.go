@@ -1,6 +1,7 @@
 package roster
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -18,8 +19,21 @@ type fileHealth struct {
 }
 
 type fileHTTPGet struct {
-	Path string `json:"path,omitempty"`
-	Port int32  `json:"port"`
+	Scheme string `json:"scheme,omitempty"` // HTTP, also if it is empty, or HTTPS
+	Path   string `json:"path,omitempty"`
+	Port   int32  `json:"port"`
+}
+
+// handler returns the value of AppHealth.Handler; empty: there is no such scheme.
+func (f *fileHTTPGet) handler() string {
+	switch f.Scheme {
+	case "", "HTTP":
+		return HTTPGet
+	case "HTTPS":
+		return HTTPSGet
+	default:
+		return ""
+	}
 }
 
 type fileTCPSocket struct {
@@ -58,9 +72,9 @@ func (f *fileHealth) health() (AppHealth, error) {
 	handlers := 0
 	if f.HTTPGet != nil {
 		handlers++
-		h.Handler, h.Port, h.Path = HTTPGet, f.HTTPGet.Port, f.HTTPGet.Path
-		if h.Path == "" {
-			h.Path = "/"
+		h.Handler, h.Port, h.Path = f.HTTPGet.handler(), f.HTTPGet.Port, cmp.Or(f.HTTPGet.Path, "/")
+		if h.Handler == "" {
+			return h, fmt.Errorf("appHealth.httpGet.scheme %q: must be HTTP or HTTPS", f.HTTPGet.Scheme)
 		}
 	}
 	if f.TCPSocket != nil {
@@ -97,6 +111,8 @@ func fileHealthOf(h AppHealth) *fileHealth {
 	switch h.Handler {
 	case HTTPGet:
 		f.HTTPGet = &fileHTTPGet{Path: h.Path, Port: h.Port}
+	case HTTPSGet:
+		f.HTTPGet = &fileHTTPGet{Scheme: "HTTPS", Path: h.Path, Port: h.Port}
 	case TCPSocket:
 		f.TCPSocket = &fileTCPSocket{Port: h.Port}
 	case GRPC:

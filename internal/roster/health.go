@@ -32,6 +32,7 @@ const (
 // The values of AppHealth.Handler.
 const (
 	HTTPGet   = "HTTPGet"
+	HTTPSGet  = "HTTPSGet" // the same by TLS
 	TCPSocket = "TCPSocket"
 	GRPC      = "GRPC"
 	Session   = "Session"
@@ -44,9 +45,9 @@ const (
 // It must never name a host: a user who may edit a group could otherwise make all agents of the
 // group send requests, in their name, to whatever their pods can reach (request forgery).
 type AppHealth struct {
-	Handler string // HTTPGet, TCPSocket, GRPC or Session
+	Handler string // HTTPGet, HTTPSGet, TCPSocket, GRPC or Session
 	Port    int32
-	Path    string // for HTTPGet, including the query
+	Path    string // for HTTPGet and HTTPSGet, including the query
 	Service string // for GRPC: the service in the health check request; empty for the whole server
 
 	// the time between two probes, and how long the app may take to answer one
@@ -81,7 +82,7 @@ func (h AppHealth) validate() error {
 
 func (h AppHealth) validateHandler() error {
 	switch h.Handler {
-	case HTTPGet:
+	case HTTPGet, HTTPSGet:
 		if _, err := url.ParseRequestURI(h.Path); err != nil || h.Path[0] != '/' ||
 			len(h.Path) > maxPath || !isPrintable(h.Path) {
 			return fmt.Errorf("appHealth: path %q: must start with / and be a valid URL path in "+
@@ -114,10 +115,11 @@ func healthToWire(h AppHealth) *rosterpb.AppHealth {
 		SuccessThreshold:    h.SuccessThreshold,
 	}
 	switch h.Handler {
-	case HTTPGet:
+	case HTTPGet, HTTPSGet:
 		w.Handler = &rosterpb.AppHealth_HttpGet{HttpGet: &rosterpb.HTTPGet{
 			Path: h.Path,
 			Port: h.Port,
+			Tls:  h.Handler == HTTPSGet,
 		}}
 	case TCPSocket:
 		w.Handler = &rosterpb.AppHealth_TcpSocket{TcpSocket: &rosterpb.TCPSocket{Port: h.Port}}
@@ -145,6 +147,9 @@ func healthFromWire(w *rosterpb.AppHealth) AppHealth {
 	switch handler := w.GetHandler().(type) {
 	case *rosterpb.AppHealth_HttpGet:
 		h.Handler, h.Path, h.Port = HTTPGet, handler.HttpGet.GetPath(), handler.HttpGet.GetPort()
+		if handler.HttpGet.GetTls() {
+			h.Handler = HTTPSGet
+		}
 	case *rosterpb.AppHealth_TcpSocket:
 		h.Handler, h.Port = TCPSocket, handler.TcpSocket.GetPort()
 	case *rosterpb.AppHealth_Grpc:

@@ -24,6 +24,15 @@ func TestAppHealthTravels(t *testing.T) {
 			FailureThreshold: 2,
 			SuccessThreshold: 10,
 		},
+		"https": {
+			Handler:          HTTPSGet,
+			Port:             8443,
+			Path:             "/healthz",
+			Period:           time.Second,
+			Timeout:          time.Second,
+			FailureThreshold: 2,
+			SuccessThreshold: 10,
+		},
 		"tcp": {
 			Handler:          TCPSocket,
 			Port:             65535,
@@ -92,6 +101,7 @@ func TestAppHealthInAFile(t *testing.T) {
 		`{"tcpSocket":{}}`: "port 0: must be between 1 " +
 			"and 65535",
 		`{"tcpSocket":{"port":65536}}`:                      "port 65536",
+		`{"httpGet":{"port":1,"scheme":"https"}}`:           `scheme "https": must be HTTP or HTTPS`,
 		`{"httpGet":{"port":1,"path":"healthz"}}`:           "must start with /",
 		`{"httpGet":{"port":1,"path":"http://192.0.2.1/"}}`: "must start with /",
 		`{"httpGet":{"port":1,"path":"/a b"}}`:              "without spaces",

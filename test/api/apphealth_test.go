@@ -31,6 +31,9 @@ func TestAppHealth(t *testing.T) {
 		change(h)
 		return h
 	}
+	by := func(scheme podestav1.URIScheme) *podestav1.AppHealth {
+		return &podestav1.AppHealth{HTTPGet: &podestav1.HTTPGetAction{Scheme: scheme, Port: 8443}}
+	}
 	keepSession := func(h *podestav1.AppHealth) { h.Session = &podestav1.SessionAction{} }
 	const exactlyOne = "spec.appHealth must set exactly one of httpGet, tcpSocket, grpc and session"
 	const badPath = "path must start with / and be a valid URL path: percent-encode spaces and non-ASCII characters (a space is %20)"
@@ -39,6 +42,8 @@ func TestAppHealth(t *testing.T) {
 		message string
 	}{
 		"httpGet":                     {httpGet("/healthz?deep=1", 8080), ""},
+		"httpGet by TLS":              {by("HTTPS"), ""},
+		"httpGet by no scheme":        {by("https"), `spec.appHealth.httpGet.scheme: Unsupported value: "https": supported values: "HTTP", "HTTPS"`},
 		"httpGet of a long path":      {httpGet("/"+strings.Repeat("x", 1023), 65535), ""},
 		"tcpSocket":                   {tcp(func(*podestav1.AppHealth) {}), ""},
 		"grpc":                        {&podestav1.AppHealth{GRPC: &podestav1.GRPCAction{Port: 1}}, ""},
@@ -111,8 +116,9 @@ func TestAppHealthDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := group.Spec.AppHealth
-	if h.PeriodSeconds == 0 || h.TimeoutSeconds == 0 || h.FailureThreshold == 0 || h.SuccessThreshold == 0 || h.HTTPGet.Path != "/" {
-		t.Errorf("not all defaults are set: %+v, path %q", h, h.HTTPGet.Path)
+	if h.PeriodSeconds == 0 || h.TimeoutSeconds == 0 || h.FailureThreshold == 0 || h.SuccessThreshold == 0 || h.HTTPGet.Path != "/" ||
+		h.HTTPGet.Scheme != podestav1.URISchemeHTTP {
+		t.Errorf("not all defaults are set: %+v, %+v", h, h.HTTPGet)
 	}
 	if served, err := toAgents(h); err != nil || served != own {
 		t.Errorf("the API's defaults make %+v (%v), an agent's own %+v", served, err, own)

@@ -1432,6 +1432,7 @@ type HTTPGet struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Port          int32                  `protobuf:"varint,1,opt,name=port,proto3" json:"port,omitempty"`
 	Path          string                 `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"` // including the query
+	Tls           bool                   `protobuf:"varint,3,opt,name=tls,proto3" json:"tls,omitempty"`  // by HTTPS; nobody checks the certificate
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1478,6 +1479,13 @@ func (x *HTTPGet) GetPath() string {
 		return x.Path
 	}
 	return ""
+}
+
+func (x *HTTPGet) GetTls() bool {
+	if x != nil {
+		return x.Tls
+	}
+	return false
 }
 
 // TCPSocket: accepting a connection means healthy.
@@ -2070,10 +2078,11 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x11failure_threshold\x18\x06 \x01(\x05R\x10failureThreshold\x12+\n" +
 	"\x11success_threshold\x18\a \x01(\x05R\x10successThresholdB\t\n" +
 	"\ahandler\"\t\n" +
-	"\aSession\"1\n" +
+	"\aSession\"C\n" +
 	"\aHTTPGet\x12\x12\n" +
 	"\x04port\x18\x01 \x01(\x05R\x04port\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\"\x1f\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\x12\x10\n" +
+	"\x03tls\x18\x03 \x01(\bR\x03tls\"\x1f\n" +
 	"\tTCPSocket\x12\x12\n" +
 	"\x04port\x18\x01 \x01(\x05R\x04port\":\n" +
 	"\n" +
