@@ -24,8 +24,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:selectablefield:JSONPath=`.spec.algorithm`
 // +kubebuilder:selectablefield:JSONPath=`.spec.safety`
 // +kubebuilder:selectablefield:JSONPath=`.status.coordinator.name`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 51",message="metadata.name must not be longer than 51 characters, so that <name>-coordinator is a valid Service name"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.service) || self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="with spec.service, metadata.name must consist of lower case letters, digits and '-' and start with a letter, because the Service is named <name>-coordinator"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 51",fieldPath=".metadata",message="metadata.name must not be longer than 51 characters, so that <name>-coordinator is a valid Service name"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec) || !has(self.spec.service) || self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",fieldPath=".metadata",message="with spec.service, metadata.name must consist of lower case letters, digits and '-' and start with a letter, because the Service is named <name>-coordinator"
 type ElectionGroup struct {
 	metav1.TypeMeta `json:",inline"`
 

@@ -133,7 +133,7 @@ func TestRefusedCreation(t *testing.T) {
 			"spec.timing.heartbeatMilliseconds in body should be greater than or equal to 10"},
 
 		{"a name of 52 characters", func(g *podestav1.ElectionGroup) { g.Name = strings.Repeat("a", 52) },
-			"metadata.name must not be longer than 51 characters, so that <name>-coordinator is a valid Service name"},
+			"is invalid: metadata: Invalid value: metadata.name must not be longer than 51 characters, so that <name>-coordinator is a valid Service name"},
 		{"a name of 51 characters", func(g *podestav1.ElectionGroup) { g.Name = strings.Repeat("a", 51) }, ""},
 
 		{"an unknown safety", func(g *podestav1.ElectionGroup) { g.Spec.Safety = "Careless" },
@@ -239,10 +239,10 @@ func TestRefusedCreation(t *testing.T) {
 			g.Spec.Service.Ports[0].AppProtocol = "a b"
 		}, "appProtocol must be a qualified name, such as http or kubernetes.io/h2c"},
 		{"a name that no Service can have", func(g *podestav1.ElectionGroup) { g.Name, g.Spec.Service = "shop.scheduler", service(80) },
-			"with spec.service, metadata.name must consist of lower case letters, digits and '-' and start with a letter"},
+			"is invalid: metadata: Invalid value: with spec.service, metadata.name must consist of lower case letters, digits and '-' and start with a letter"},
 		{"the same name without a Service", func(g *podestav1.ElectionGroup) { g.Name = "shop.scheduler" }, ""},
 		{"a name of a digit", func(g *podestav1.ElectionGroup) { g.Name, g.Spec.Service = "7", service(80) },
-			"with spec.service, metadata.name must consist of lower case letters, digits and '-' and start with a letter"},
+			"is invalid: metadata: Invalid value: with spec.service, metadata.name must consist of lower case letters, digits and '-' and start with a letter"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
