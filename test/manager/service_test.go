@@ -94,6 +94,32 @@ func TestServiceFollowsTheCoordinator(t *testing.T) {
 	}
 }
 
+// What others set on the group's Service stays, its type included, when the group changes what is the
+// group's: so spec.service need not offer all that a Service has.
+func TestWhatOthersSetOnTheServiceStays(t *testing.T) {
+	startManager(t, "")
+	namespace := newNamespace(t)
+	newGroup(t, namespace, served(webPort))
+	service := keeps(t, namespace, "the Service", func(s *corev1.Service) bool { return s != nil })
+	before := client.MergeFrom(service.DeepCopy())
+	service.Annotations = map[string]string{"example.com/note": "theirs"}
+	service.Labels["team"] = "shop"
+	service.Spec.Type, service.Spec.SessionAffinity = corev1.ServiceTypeLoadBalancer, corev1.ServiceAffinityClientIP
+	service.Spec.IPFamilyPolicy = new(corev1.IPFamilyPolicyPreferDualStack)
+	must(t, kube.Patch(bg, service, before, client.FieldOwner("somebody")))
+
+	ask(t, namespace, served(rpcPort))
+	now := keeps(t, namespace, "the new port", func(s *corev1.Service) bool { return s.Spec.Ports[0].Port == rpcPort.Port })
+	if now.Annotations["example.com/note"] != "theirs" || now.Labels["team"] != "shop" ||
+		now.Spec.Type != corev1.ServiceTypeLoadBalancer || now.Spec.SessionAffinity != corev1.ServiceAffinityClientIP ||
+		*now.Spec.IPFamilyPolicy != corev1.IPFamilyPolicyPreferDualStack {
+		t.Errorf("what somebody had set is gone: %v, %v, %+v", now.Annotations, now.Labels, now.Spec)
+	}
+	if now.UID != service.UID || len(now.Spec.Ports) != 1 {
+		t.Errorf("another Service, or more ports than the group has now: %+v", now.Spec.Ports)
+	}
+}
+
 func TestForeignServiceIsLeftAlone(t *testing.T) {
 	startManager(t, "")
 	namespace := newNamespace(t)
