@@ -104,7 +104,7 @@ func TestMetricsOfAGuardedGroup(t *testing.T) {
 			"podesta_agent_peers_up":                                       2,
 			"podesta_agent_links_open":                                     2,
 			"podesta_agent_voters":                                         3,
-			"podesta_agent_tolerated_failures":                             1,
+			"podesta_agent_may_fail":                                       1,
 			"podesta_agent_lease_lapses_total":                             0,
 			"podesta_agent_peers_disagreeing":                              0,
 			"podesta_agent_coordinator_changes_total":                      1,
@@ -133,7 +133,7 @@ func TestMetricsOfAGuardedGroup(t *testing.T) {
 		}
 		g.kill("p1")
 		<-time.After(leaseTime)
-		if n := p3.value(t, "podesta_agent_tolerated_failures"); n != 0 {
+		if n := p3.value(t, "podesta_agent_may_fail"); n != 0 {
 			t.Errorf("two of three may lose %v", n)
 		}
 		g.kill("p2")

@@ -112,7 +112,7 @@ func (s *stateGauges) addGroup() {
 		func(v snapshot) float64 { return float64(v.links) })
 	s.add("podesta_agent_voters", "Voters on the roster; 0 in a Classic group.",
 		func(v snapshot) float64 { return float64(len(v.Voters)) })
-	s.add("podesta_agent_tolerated_failures",
+	s.add("podesta_agent_may_fail",
 		"Voters that may fail while a majority remains, as this process sees it; in a Classic group, "+
 			"the other processes that are up.",
 		func(v snapshot) float64 { return float64(v.tolerated()) })

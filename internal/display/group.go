@@ -76,7 +76,7 @@ type Coordinator struct {
 	Name     string `json:"name"`
 	Priority int32  `json:"priority"`
 	// Epoch is generation.ballot; empty in Classic groups.
-	Epoch string `json:"epoch,omitempty"`
+	Epoch string `json:"displayEpoch,omitempty"`
 	// Since is when the manager first saw it coordinate, and Seconds how long ago that is.
 	Since   *time.Time `json:"since,omitempty"`
 	Seconds int64      `json:"seconds,omitempty"`
@@ -107,7 +107,7 @@ type Election struct {
 	To   string `json:"to"`
 	From string `json:"from,omitempty"`
 	// Epoch is generation.ballot; empty in Classic groups.
-	Epoch     string `json:"epoch,omitempty"`
+	Epoch     string `json:"displayEpoch,omitempty"`
 	Algorithm string `json:"algorithm,omitempty"`
 	Initiator string `json:"initiator,omitempty"`
 	Reason    string `json:"reason,omitempty"`
@@ -115,7 +115,7 @@ type Election struct {
 	// algorithm.
 	Messages     *int32 `json:"messages,omitempty"`
 	AtMost       *int32 `json:"messagesAtMost,omitempty"`
-	Milliseconds *int64 `json:"milliseconds,omitempty"`
+	Milliseconds *int64 `json:"durationMilliseconds,omitempty"`
 }
 
 // View is a coordinator that connected processes follow.
@@ -138,7 +138,7 @@ type Process struct {
 	Agrees bool `json:"agrees"`
 	// Follows and Epoch are the process's own view; empty if it has none, or is not connected.
 	Follows string `json:"follows,omitempty"`
-	Epoch   string `json:"epoch,omitempty"`
+	Epoch   string `json:"displayEpoch,omitempty"`
 	Voter   bool   `json:"voter,omitempty"`
 	// Witness is true if it never coordinates and, in a Guarded group, only votes.
 	Witness bool `json:"witness,omitempty"`

@@ -40,7 +40,7 @@ type Account struct {
 	// Began is when the process lost its coordinator or first took part, by the wall clock of its
 	// machine. Microseconds is how long that was before it followed one, or before now.
 	Began        time.Time `json:"began"`
-	Microseconds int64     `json:"microseconds"`
+	Microseconds int64     `json:"durationMicroseconds"`
 	// Messages are those that the process sent and received, in its order: the newest ones. Omitted is
 	// how many came before them.
 	Messages []Message `json:"messages"`

@@ -25,7 +25,7 @@ type Picture struct {
 	Sent *int32     `json:"messages,omitempty"`
 	// of one election, by the algorithm's page
 	AtMost       *int32 `json:"messagesAtMost,omitempty"`
-	Milliseconds *int64 `json:"milliseconds,omitempty"`
+	Milliseconds *int64 `json:"durationMilliseconds,omitempty"`
 	// Processes are those that are known to have had a part in it.
 	Processes []Process `json:"processes"`
 	// Events are in an order that agrees with happened-before. Where that leaves the order open,

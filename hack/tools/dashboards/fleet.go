@@ -64,9 +64,9 @@ func fleetGroups() []cog.Builder[dashboard.Panel] {
 	return []cog.Builder[dashboard.Panel]{
 		lines("Changes of the coordinator", "As published, for each group.", "short",
 			increase("max by (namespace, group)", "podesta_elections_total", ofNamespaces, nameOfGroup)),
-		lines("Failures that are tolerated",
+		lines("Processes that may fail",
 			"How many more processes may fail, as the coordinator of each group sees it.", "short",
-			query("max by (namespace, group) (podesta_agent_tolerated_failures§ "+
+			query("max by (namespace, group) (podesta_agent_may_fail§ "+
 				"and podesta_agent_is_coordinator == 1)", ofNamespaces, nameOfGroup)),
 		lines("Processes that are connected", "To the manager, of all in the group's table.",
 			"percentunit",
