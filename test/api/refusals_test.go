@@ -164,6 +164,12 @@ func TestRefusedCreation(t *testing.T) {
 		{"a shortest lease too short", func(g *podestav1.ElectionGroup) { g.Spec.Timing.LeaseMinimumMilliseconds = 39 },
 			"spec.timing.leaseMinimumMilliseconds in body should be greater than or equal to 40"},
 
+		{"a longest lease in a Classic group", func(g *podestav1.ElectionGroup) {
+			g.Spec.Safety, g.Spec.Timing.LeaseMilliseconds = podestav1.Classic, 2000
+		}, "timing.leaseMilliseconds and timing.leaseMinimumMilliseconds require safety Guarded: a Classic group has no leases"},
+		{"a shortest lease in a Classic group", func(g *podestav1.ElectionGroup) {
+			g.Spec.Safety, g.Spec.Timing.LeaseMinimumMilliseconds = podestav1.Classic, 100
+		}, "timing.leaseMilliseconds and timing.leaseMinimumMilliseconds require safety Guarded: a Classic group has no leases"},
 		{"an unknown preemption", func(g *podestav1.ElectionGroup) {
 			g.Spec.Preemption = &podestav1.Preemption{Policy: "Sometimes"}
 		}, `spec.preemption.policy: Unsupported value: "Sometimes": supported values: "Always", "Delayed", "Never"`},
