@@ -20,13 +20,13 @@ KEEP    ?=
 export GOWORK := off
 export CGO_ENABLED ?= 0
 
-TOOL    := go tool -modfile=hack/tools/go.mod
+TOOL    := go tool -modfile=$(CURDIR)/hack/tools/go.mod
 INSTALL := go tool -modfile=hack/tools/install/go.mod
 LINT    := go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint-kube-api-linter run --config $(CURDIR)/.golangci.yml
 
-# The client is a module of its own, so that who imports it gets nothing else; nothing of this module imports it, or go install of
-# a version would need a replace. What uses both is in bench and examples.
-MODULES := . client bench examples hack/cluster hack/tools
+# The API and the client are modules of their own, so that who imports one gets nothing else. Nothing of this module imports the
+# client; what uses both is in bench and examples. The API is required, and a release does that without a replace: CONTRIBUTING.md.
+MODULES := . api client bench examples hack/cluster hack/tools
 SCRIPTS := .ci/run .ci/prepare-kind hack/api/check hack/check hack/fuzz hack/nightly hack/stages.sh hack/verify-generated.sh \
   hack/kind/up hack/kind/down hack/kind/load hack/kind/deploy test/chaos/run examples/shell/lead.sh
 GO_DIRS := api bench client cmd controllers examples hack internal test
@@ -63,7 +63,7 @@ GENERATED := api/v1 config/crd/bases config/rbac/role.yaml config/inject config/
 .PHONY: manifests
 manifests: ## Write CRDs, RBAC, injection policies, samples and dashboards to config/.
 	@echo "manifests: config/crd and config/rbac from api/v1 and the markers in controllers"
-	@$(TOOL) controller-gen crd paths=./api/v1 output:crd:dir=config/crd/bases
+	@cd api && $(TOOL) controller-gen crd paths=./v1 output:crd:dir=$(CURDIR)/config/crd/bases
 	@$(TOOL) controller-gen rbac:roleName=podesta-manager paths=./controllers/... output:rbac:dir=config/rbac
 	@echo "manifests: config/inject and config/samples from internal/inject"
 	@go test ./internal/inject -count=1 -run '^TestGenerated$$' -rewrite
@@ -73,7 +73,7 @@ manifests: ## Write CRDs, RBAC, injection policies, samples and dashboards to co
 .PHONY: generate
 generate: ## Write deep copies, protobuf code and docs/reference/api.md.
 	@echo "generate: deep copies from api/v1"
-	@$(TOOL) controller-gen object paths=./api/v1
+	@cd api && $(TOOL) controller-gen object paths=./v1
 	@echo "generate: $(PROTO)"
 	@go run -C hack/tools ./protogen $(CURDIR) $(PROTO)
 	@echo "generate: docs/reference/api.md from api/v1"
@@ -140,7 +140,7 @@ verify-tree:
 	  go -C $$module mod tidy -diff || { echo "run: go -C $$module mod tidy"; exit 1; }; \
 	done
 	@echo "verify: go.work"
-	@GOWORK=$(CURDIR)/go.work go build ./... ./client/... ./bench/... ./examples/... ./hack/cluster/...
+	@GOWORK=$(CURDIR)/go.work go build ./... ./api/... ./client/... ./bench/... ./examples/... ./hack/cluster/...
 	@echo "verify: the exported API of the client"
 	@hack/api/check check client
 	@if command -v shellcheck >/dev/null; then \

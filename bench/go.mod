@@ -10,6 +10,7 @@ require (
 
 require (
 	github.com/go-logr/logr v1.4.4
+	github.com/podesta-dev/podesta/api v0.0.0
 	github.com/prometheus/common v0.72.0
 	github.com/prometheus/procfs v0.22.0
 	github.com/spf13/pflag v1.0.10
@@ -77,6 +78,7 @@ require (
 
 replace (
 	github.com/podesta-dev/podesta => ..
+	github.com/podesta-dev/podesta/api => ../api
 	github.com/podesta-dev/podesta/client => ../client
 	github.com/podesta-dev/podesta/hack/cluster => ../hack/cluster
 )

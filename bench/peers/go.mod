@@ -96,6 +96,7 @@ require (
 
 replace (
 	github.com/podesta-dev/podesta => ../..
+	github.com/podesta-dev/podesta/api => ../../api
 	github.com/podesta-dev/podesta/client => ../../client
 	github.com/podesta-dev/podesta/hack/cluster => ../../hack/cluster
 )
