@@ -88,10 +88,10 @@ const (
 
 // ElectionGroupSpec is the desired configuration of a group.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety == 'Classic' || !has(self.timing) || !has(self.timing.leaseMilliseconds) || !has(self.timing.heartbeatMilliseconds) || self.timing.leaseMilliseconds >= 4 * self.timing.heartbeatMilliseconds",message="timing.leaseMilliseconds (default 1000) must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and with a shorter lease one lost message could end a healthy coordinator's lease"
-// +kubebuilder:validation:XValidation:rule="!has(self.timing) || !has(self.timing.leaseMinimumMilliseconds) || !has(self.timing.leaseMilliseconds) || self.timing.leaseMinimumMilliseconds <= self.timing.leaseMilliseconds",message="timing.leaseMinimumMilliseconds must not be above timing.leaseMilliseconds (default 1000)"
+// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety == 'Classic' || !has(self.timing) || !has(self.timing.leaseMilliseconds) || !has(self.timing.heartbeatMilliseconds) || self.timing.leaseMilliseconds >= 4 * self.timing.heartbeatMilliseconds",message="timing.leaseMilliseconds must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and with a shorter lease one lost message could end a healthy coordinator's lease"
+// +kubebuilder:validation:XValidation:rule="!has(self.timing) || !has(self.timing.leaseMinimumMilliseconds) || !has(self.timing.leaseMilliseconds) || self.timing.leaseMinimumMilliseconds <= self.timing.leaseMilliseconds",message="timing.leaseMinimumMilliseconds must not be above timing.leaseMilliseconds"
 // +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety != 'Classic' || !has(self.preemption)",message="spec.preemption requires safety Guarded: in a Classic group the process with the highest priority always takes over at once"
-// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety != 'Classic' || !has(self.timing) || (!has(self.timing.leaseMinimumMilliseconds) && (!has(self.timing.leaseMilliseconds) || self.timing.leaseMilliseconds == 1000))",message="timing.leaseMilliseconds and timing.leaseMinimumMilliseconds require safety Guarded: a Classic group has no leases"
+// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety != 'Classic' || !has(self.timing) || (!has(self.timing.leaseMinimumMilliseconds) && !has(self.timing.leaseMilliseconds))",message="timing.leaseMilliseconds and timing.leaseMinimumMilliseconds require safety Guarded: a Classic group has no leases"
 type ElectionGroupSpec struct {
 	// algorithm is the election algorithm that the processes run. It may be changed while the group
 	// runs: the coordinator stays.
@@ -121,7 +121,7 @@ type ElectionGroupSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.safety cannot be changed: delete the group and create it again"
 	Safety Safety `json:"safety,omitempty"`
 
-	// timing determines how quickly failures are detected.
+	// timing determines how quickly failures are detected, and for how long machines may stand still.
 	// +optional
 	// +default={}
 	Timing Timing `json:"timing,omitzero"`
@@ -235,43 +235,70 @@ type LabelPriority struct {
 	Priority *int32 `json:"priority,omitempty"`
 }
 
-// Timing determines how quickly failures are detected.
+// TimingProfile is a choice of timing for one purpose.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.heartbeatMilliseconds) || !has(self.timeoutMilliseconds) || self.timeoutMilliseconds >= 2 * self.heartbeatMilliseconds",message="timeoutMilliseconds (default 500) must be at least twice heartbeatMilliseconds, otherwise one late heartbeat could depose a healthy coordinator"
+// +kubebuilder:validation:Enum=Fast;Balanced;Patient
+type TimingProfile string
+
+// The profiles (docs/guides/timing.md).
+const (
+	// Fast: the quickest failover, on machines that never stand still.
+	Fast TimingProfile = "Fast"
+	// Balanced: nothing is lost when a machine's clocks stop for 300 ms, as they do when a virtual
+	// machine is migrated.
+	Balanced TimingProfile = "Balanced"
+	// Patient: no permission ends while machines and apps stand still for a second.
+	Patient TimingProfile = "Patient"
+)
+
+// Timing determines how quickly failures are detected, and for how long machines may stand still.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.heartbeatMilliseconds) || !has(self.timeoutMilliseconds) || self.timeoutMilliseconds >= 2 * self.heartbeatMilliseconds",message="timeoutMilliseconds must be at least twice heartbeatMilliseconds, otherwise one late heartbeat could depose a healthy coordinator"
 type Timing struct {
+	// profile is the choice of all other fields; each of them that is set overrides it. Fast: a
+	// failover takes about 100 ms on quiet machines. Balanced: about 450 ms, and a machine whose
+	// clocks stop for up to 300 ms, as those of a virtual machine that is migrated do, keeps the
+	// lease. Patient: about 3 s, and no permission ends while the coordinator stands still for a
+	// second. docs/guides/timing.md has the values. If a value of the profile does not fit a field
+	// that is set, it gives way: condition Degraded says which one and what to set, and status.timing
+	// has what is used.
+	// +optional
+	// +default="Balanced"
+	Profile TimingProfile `json:"profile,omitempty"`
+
 	// heartbeatMilliseconds is the time between two questions of a process to its coordinator, or
 	// between two rounds of renewals by a coordinator that has a lease. While its lease is short, the
-	// coordinator renews it more often.
+	// coordinator renews it more often. If absent, the profile decides: Fast and Balanced 100, Patient
+	// 500.
 	// +optional
-	// +default=100
 	// +kubebuilder:validation:Minimum=10
 	// +kubebuilder:validation:Maximum=60000
 	HeartbeatMilliseconds int32 `json:"heartbeatMilliseconds,omitempty"`
 
 	// timeoutMilliseconds is the upper bound of T, the time within which a running process answers.
-	// The agents measure T; it is never below two heartbeats.
+	// The agents measure T; it is never below two heartbeats. If absent, the profile decides: Fast and
+	// Balanced 500, Patient 2500.
 	// +optional
-	// +default=500
 	// +kubebuilder:validation:Minimum=20
 	// +kubebuilder:validation:Maximum=600000
 	TimeoutMilliseconds int32 `json:"timeoutMilliseconds,omitempty"`
 
 	// leaseMilliseconds is the longest lease: how long a vote binds a voter at most. After a
 	// coordinator has vanished, a Guarded group waits at most this long before another process can be
-	// elected. It must be at least 4 heartbeats. Classic groups do not use leases.
+	// elected. It must be at least 4 heartbeats. If absent, the profile decides: Fast and Balanced
+	// 1000, Patient 5000. Classic groups do not use leases.
 	// +optional
-	// +default=1000
 	// +kubebuilder:validation:Minimum=40
 	// +kubebuilder:validation:Maximum=600000
 	LeaseMilliseconds int32 `json:"leaseMilliseconds,omitempty"`
 
 	// leaseMinimumMilliseconds is the shortest lease. Between it and leaseMilliseconds the
 	// coordinator asks for as short a lease as the network, the machines, its own process and its app
-	// let it hold, and renews it four times while it runs. With 100 a failover takes about 100 ms on
-	// quiet machines. The default is heartbeatMilliseconds, but at least 40. With leaseMilliseconds
-	// the lease never changes. The coordinator of a large group asks for no lease that makes it send
-	// more than one renewal a millisecond, if leaseMilliseconds and heartbeatMilliseconds allow a
-	// longer one. With the defaults, a group of 100 has no lease below 400 ms.
+	// let it hold, and renews it four times while it runs. A failover takes about as long as the
+	// lease. With leaseMilliseconds the lease never changes. If absent, the profile decides: Fast 100,
+	// Balanced 450, Patient 3000. The coordinator of a large group asks for no lease that makes it
+	// send more than one renewal a millisecond, if leaseMilliseconds and heartbeatMilliseconds allow a
+	// longer one. With profile Fast, a group of 100 has no lease below 400 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=40
 	// +kubebuilder:validation:Maximum=600000

@@ -35,6 +35,10 @@ type ElectionGroupStatus struct {
 	// +kubebuilder:validation:MaxItems=10
 	Elections []ElectionStatus `json:"elections,omitempty"`
 
+	// timing is what spec.timing comes to, with the values of its profile.
+	// +optional
+	Timing *TimingStatus `json:"timing,omitempty"`
+
 	// toleratedFailures is the number of voters that can fail while a majority of the voters on the
 	// roster remains. Absent in Classic groups, which need no majority, and while there are no
 	// voters.
@@ -65,6 +69,29 @@ type ElectionGroupStatus struct {
 	// +listMapKey=type
 	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// TimingStatus is what spec.timing comes to. Each field is described there.
+type TimingStatus struct {
+	// heartbeatMilliseconds is the time between two questions, or two rounds of renewals.
+	// +optional
+	// +kubebuilder:validation:Minimum=10
+	HeartbeatMilliseconds int32 `json:"heartbeatMilliseconds,omitempty"`
+
+	// timeoutMilliseconds is the upper bound of T.
+	// +optional
+	// +kubebuilder:validation:Minimum=20
+	TimeoutMilliseconds int32 `json:"timeoutMilliseconds,omitempty"`
+
+	// leaseMilliseconds is the longest lease. Absent in Classic groups.
+	// +optional
+	// +kubebuilder:validation:Minimum=40
+	LeaseMilliseconds int32 `json:"leaseMilliseconds,omitempty"`
+
+	// leaseMinimumMilliseconds is the shortest lease. Absent in Classic groups.
+	// +optional
+	// +kubebuilder:validation:Minimum=40
+	LeaseMinimumMilliseconds int32 `json:"leaseMinimumMilliseconds,omitempty"`
 }
 
 // The conditions of an ElectionGroup. Reconciling and Stalled follow the kstatus conventions.

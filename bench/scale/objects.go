@@ -137,6 +137,7 @@ func (s *site) makeGroup(ctx context.Context, g *group, template *corev1.Pod) er
 		Spec: v1.ElectionGroupSpec{
 			Safety:     v1.Guarded,
 			Priority:   v1.PriorityPolicy{From: v1.Ordinal},
+			Timing:     v1.Timing{Profile: v1.Fast},
 			Preemption: &v1.Preemption{Policy: v1.Never},
 		},
 	})

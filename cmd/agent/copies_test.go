@@ -144,10 +144,11 @@ func TestRosterFilesOfOneGenerationThatDiffer(t *testing.T) {
 	states := []string{filepath.Join(dir, "state-a"), filepath.Join(dir, "state-b")}
 	ids := []string{initialised(t, states[0]), initialised(t, states[1])}
 	for field, files := range map[string][2]string{
-		"safety":             {`"safety": "Guarded"`, `"safety": "Classic"`},
-		"leaseMilliseconds":  {`"safety": "Guarded"`, `"safety": "Guarded", "leaseMilliseconds": 2000`},
-		"algorithm":          {`"algorithm": "Bully"`, `"algorithm": "LeLann"`},
-		"processes.priority": {`"generation": 2`, `"generation": 2`},
+		"safety":                          {`"safety": "Guarded"`, `"safety": "Classic"`},
+		"timing.leaseMilliseconds":        {`"safety": "Guarded"`, `"timing": {"leaseMilliseconds": 2000}`},
+		"timing.leaseMinimumMilliseconds": {`"safety": "Guarded"`, `"timing": {"profile": "Fast"}`},
+		"algorithm":                       {`"algorithm": "Bully"`, `"algorithm": "LeLann"`},
+		"processes.priority":              {`"generation": 2`, `"generation": 2`},
 	} {
 		t.Run(field, func(t *testing.T) {
 			names := []string{"a", "b"}

@@ -24,7 +24,7 @@ func factsOf(o observation) *membership.Facts {
 		Date:        o.date,
 		Guarded:     guarded(o.group),
 		Rules:       o.rules,
-		Lease:       milliseconds(o.group.Spec.Timing.LeaseMilliseconds),
+		Lease:       settings.Lease,
 		Settings:    string(settings.Encode()),
 		Delayed:     settings.Preemption == roster.Delayed,
 		Roster:      rosterFrom(o.published.Roster),

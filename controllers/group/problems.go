@@ -71,6 +71,9 @@ func problems(f findings) []problem {
 	if message := defaultedPriorities(f); message != "" {
 		all = append(all, problem{reasonPriorityDefaulted, message})
 	}
+	if message := adjustedTiming(f.group); message != "" {
+		all = append(all, problem{reasonTimingAdjusted, message})
+	}
 	return all
 }
 

@@ -1,7 +1,6 @@
 package group
 
 import (
-	"cmp"
 	"fmt"
 	"net"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
-	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/membership"
 	"github.com/podesta-dev/podesta/internal/roster"
 )
@@ -116,21 +114,21 @@ func guarded(group *v1.ElectionGroup) bool { return group.Spec.Safety == v1.Guar
 // has no leases.
 func settingsOf(group *v1.ElectionGroup) roster.Roster {
 	spec := &group.Spec
+	times, _ := timingOf(group)
 	r := roster.Roster{
-		Namespace: group.Namespace,
-		Group:     group.Name,
-		GroupUID:  string(group.UID),
-		Algorithm: string(spec.Algorithm),
-		Safety:    string(spec.Safety),
-		Heartbeat: milliseconds(spec.Timing.HeartbeatMilliseconds),
-		Timeout:   milliseconds(spec.Timing.TimeoutMilliseconds),
-		AppHealth: appHealthOf(spec.AppHealth),
+		Namespace:    group.Namespace,
+		Group:        group.Name,
+		GroupUID:     string(group.UID),
+		Algorithm:    string(spec.Algorithm),
+		Safety:       string(spec.Safety),
+		Heartbeat:    times.Heartbeat,
+		Timeout:      times.Timeout,
+		Lease:        times.Lease,
+		LeaseMinimum: times.LeaseMinimum,
+		AppHealth:    appHealthOf(spec.AppHealth),
 	}
 	if guarded(group) {
 		preemption := preemptionOf(group)
-		r.Lease = milliseconds(spec.Timing.LeaseMilliseconds)
-		r.LeaseMinimum = cmp.Or(milliseconds(spec.Timing.LeaseMinimumMilliseconds),
-			lease.DefaultMinimum(r.Heartbeat, r.Lease))
 		r.Preemption = string(preemption.Policy)
 		r.Stable = seconds(ptr.Deref(preemption.StableSeconds, 0))
 	}

@@ -120,27 +120,6 @@ func TestPreemptionIsShown(t *testing.T) {
 	}
 }
 
-// The shortest lease is a heartbeat unless the spec names another; agents are told which.
-func TestShortestLease(t *testing.T) {
-	for _, c := range []struct {
-		timing v1.Timing
-		want   time.Duration
-	}{
-		{v1.Timing{HeartbeatMilliseconds: 100, LeaseMilliseconds: 1000}, 100 * time.Millisecond},
-		{v1.Timing{HeartbeatMilliseconds: 10, LeaseMilliseconds: 1000}, 40 * time.Millisecond},
-		{v1.Timing{HeartbeatMilliseconds: 250, LeaseMilliseconds: 1000}, 250 * time.Millisecond},
-		{v1.Timing{HeartbeatMilliseconds: 100, LeaseMilliseconds: 1000, LeaseMinimumMilliseconds: 1000}, time.Second},
-	} {
-		group := &v1.ElectionGroup{Spec: v1.ElectionGroupSpec{Safety: v1.Guarded, Timing: c.timing}}
-		if got := settingsOf(group).LeaseMinimum; got != c.want {
-			t.Errorf("%+v: the shortest lease is %v, not %v", c.timing, got, c.want)
-		}
-		if group.Spec.Safety = v1.Classic; settingsOf(group).LeaseMinimum != 0 {
-			t.Errorf("%+v: a Classic group has a shortest lease", c.timing)
-		}
-	}
-}
-
 // A group that is edited all the time gets a roster a second (MC1). Meanwhile its status says that
 // another one is due, and it is looked at again when it is.
 func TestARosterWaits(t *testing.T) {

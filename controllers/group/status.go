@@ -86,6 +86,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 			Roster:             o.published.Roster,
 			SetBack:            step.setBack,
 			Preemption:         preemptionOf(o.group),
+			Timing:             timingStatus(o.group),
 		},
 		recheck: chosen.recheck,
 		role:    decideRole(o, chosen.name),

@@ -92,16 +92,18 @@ func TestWait(t *testing.T) {
 	steady := healthy(3)
 	steady.Spec.Timing.LeaseMinimumMilliseconds = 1000
 	patient := healthy(3)
-	patient.Spec.Timing.HeartbeatMilliseconds, patient.Spec.Timing.LeaseMilliseconds = 5000, 90_000
+	patient.Spec.Timing = v1.Timing{Profile: v1.Patient, LeaseMilliseconds: 90_000}
+	fast := healthy(100)
+	fast.Spec.Timing.Profile = v1.Fast
 	for name, test := range map[string]struct {
 		group *v1.ElectionGroup
 		after int32
 		says  string
 	}{
-		"the defaults": {healthy(3), 1000, "about 100ms to 1s, the lease: the voters' promises to p-2 " +
+		"the defaults": {healthy(3), 1000, "about 450ms to 1s, the lease: the voters' promises to p-2 " +
 			"must run out first; less if it hands over"},
-		"a large group":            {healthy(100), 1000, "about 400ms to 1s, the lease"},
-		"a long lease":             {patient, 90_000, "about 5s to 1m30s, the lease"},
+		"a large group":            {fast, 1000, "about 400ms to 1s, the lease"},
+		"a long lease":             {patient, 90_000, "about 3s to 1m30s, the lease"},
 		"one that does not change": {steady, 1000, "about 1s, the lease"},
 		"Classic":                  {classic(3), 600, "up to about 600ms (a heartbeat and the timeout)"},
 	} {

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/timing"
 )
 
 // subject is a group as its spec and status describe it, in the words of this package.
@@ -27,14 +28,12 @@ func newSubject(g *v1.ElectionGroup, now time.Time) subject {
 	s := subject{
 		group:  g,
 		safety: g.Spec.Safety,
-		timing: timingOf(g.Spec.Timing, len(g.Status.Processes)),
 	}
 	if s.safety == "" {
 		s.safety = v1.Guarded
 	}
-	if !s.guarded() {
-		s.timing.Lease, s.timing.LeaseMinimum = 0, 0
-	} else {
+	s.timing = timingOf(g.Spec.Timing, len(g.Status.Processes), s.guarded())
+	if s.guarded() {
 		s.preemption = preemptionOf(g.Spec.Preemption)
 	}
 	s.coordinator = coordinatorOf(g.Status.Coordinator, s.guarded(), now)
@@ -56,20 +55,29 @@ func (s *subject) coordinatorName() string {
 	return s.coordinator.Name
 }
 
-// timingOf fills in the API's defaults, which an object that was never stored does not have. The
-// shortest lease is that of a group of this size.
-func timingOf(t v1.Timing, processes int) Timing {
-	heartbeat, longest := cmp.Or(t.HeartbeatMilliseconds, 100), cmp.Or(t.LeaseMilliseconds, 1000)
-	every, most := asDuration(heartbeat), asDuration(longest)
-	least := cmp.Or(asDuration(t.LeaseMinimumMilliseconds), lease.DefaultMinimum(every, most))
+// timingOf is what spec.timing comes to. The shortest lease is that of a group of this size.
+func timingOf(t v1.Timing, processes int, guarded bool) Timing {
+	profile, ok := timing.Of(string(t.Profile))
+	if !ok { // of a newer release
+		profile, _ = timing.Of(timing.Default)
+	}
+	is, _ := profile.With(timing.Timing{
+		Heartbeat:    asDuration(t.HeartbeatMilliseconds),
+		Timeout:      asDuration(t.TimeoutMilliseconds),
+		Lease:        asDuration(t.LeaseMilliseconds),
+		LeaseMinimum: asDuration(t.LeaseMinimumMilliseconds),
+	}, guarded)
+	least := lease.Shortest(processes, is.Heartbeat, is.LeaseMinimum, is.Lease)
 	return Timing{
-		Heartbeat: heartbeat,
-		Timeout:   cmp.Or(t.TimeoutMilliseconds, 500),
-		Lease:     longest,
-		//nolint:gosec // at most longest
-		LeaseMinimum: int32(lease.Shortest(processes, every, least, most).Milliseconds()),
+		Heartbeat:    milliseconds(is.Heartbeat),
+		Timeout:      milliseconds(is.Timeout),
+		Lease:        milliseconds(is.Lease),
+		LeaseMinimum: milliseconds(least),
 	}
 }
+
+//nolint:gosec // of an int32, or of a profile
+func milliseconds(d time.Duration) int32 { return int32(d.Milliseconds()) }
 
 func asDuration(n int32) time.Duration { return time.Duration(n) * time.Millisecond }
 

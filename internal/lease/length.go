@@ -81,12 +81,6 @@ const (
 	perMember = time.Millisecond
 )
 
-// DefaultMinimum returns the shortest lease of a group whose user has named none: one heartbeat. A
-// user who asked for slow heartbeats wants few messages, and gets four times as many at most.
-func DefaultMinimum(heartbeat, longest time.Duration) time.Duration {
-	return min(max(heartbeat, LeastLease), longest)
-}
-
 // Shortest returns the shortest lease that a leaseholder of a group of this size asks for, where
 // its roster has these bounds: it sends at most one renewal a millisecond, if the longest lease and
 // the roster's heartbeat allow that.

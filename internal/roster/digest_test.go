@@ -65,7 +65,7 @@ func TestFilesThatAreTheSameToAGroup(t *testing.T) {
 	bare := parse(`{"group": "g", "safety": "Classic", "processes": [{"name": "a"}, {"name": "b"}]}`)
 	for text, same := range map[string]bool{
 		`{"group": "g", "algorithm": "Bully", "safety": "Classic", "rules": 1, "generation": 1,
-		"heartbeatMilliseconds": 100, "processes": [{"name": "a", "uid": "a", "voter": true},
+		"timing": {"profile": "Fast", "heartbeatMilliseconds": 100}, "processes": [{"name": "a", "uid": "a", "voter": true},
 		{"name": "b", "priority": 1, "address": "192.0.2.1:4041"}]}`: true,
 		`{"group": "g", "safety": "Classic", "appHealth": {"session": {}}, "processes": [{"name": "a"}, {"name": "b"}]}`: true,
 		`{"group": "g", "safety": "Classic", "processes": [{"name": "b"}, {"name": "a"}]}`:                               false,

@@ -9,7 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/podesta-dev/podesta/internal/lease"
+	"github.com/podesta-dev/podesta/internal/timing"
 )
 
 // maxFile is the largest file that Parse reads, in bytes: 100 processes with the longest names fit.
@@ -17,19 +17,26 @@ const maxFile = 1 << 20
 
 // file is the JSON form of a Roster, with units in the names as in the API.
 type file struct {
-	Namespace                string        `json:"namespace"`
-	Group                    string        `json:"group"`
-	Generation               int64         `json:"generation"`
-	Algorithm                string        `json:"algorithm"`
-	Safety                   string        `json:"safety"`
-	HeartbeatMilliseconds    int64         `json:"heartbeatMilliseconds"`
-	TimeoutMilliseconds      int64         `json:"timeoutMilliseconds"`
-	LeaseMilliseconds        int64         `json:"leaseMilliseconds"`
-	LeaseMinimumMilliseconds int64         `json:"leaseMinimumMilliseconds,omitempty"`
-	Rules                    int32         `json:"rules,omitempty"`
-	Preemption               filePolicy    `json:"preemption"`
-	AppHealth                *fileHealth   `json:"appHealth,omitempty"`
-	Processes                []fileProcess `json:"processes"`
+	Namespace  string        `json:"namespace"`
+	Group      string        `json:"group"`
+	Generation int64         `json:"generation"`
+	Algorithm  string        `json:"algorithm"`
+	Safety     string        `json:"safety"`
+	Timing     fileTiming    `json:"timing"`
+	Rules      int32         `json:"rules,omitempty"`
+	Preemption filePolicy    `json:"preemption"`
+	AppHealth  *fileHealth   `json:"appHealth,omitempty"`
+	Processes  []fileProcess `json:"processes"`
+}
+
+// fileTiming is a profile and the fields that override it. Those that are absent or zero are the
+// profile's.
+type fileTiming struct {
+	Profile                  string `json:"profile,omitempty"`
+	HeartbeatMilliseconds    int64  `json:"heartbeatMilliseconds,omitempty"`
+	TimeoutMilliseconds      int64  `json:"timeoutMilliseconds,omitempty"`
+	LeaseMilliseconds        int64  `json:"leaseMilliseconds,omitempty"`
+	LeaseMinimumMilliseconds int64  `json:"leaseMinimumMilliseconds,omitempty"`
 }
 
 type filePolicy struct {
@@ -60,25 +67,21 @@ func ReadFile(path string) (Roster, error) {
 }
 
 // Parse reads a roster from JSON. An unknown field is an error. Absent fields get the API's
-// defaults: namespace "default", generation 1, algorithm Bully, safety Guarded,
-// heartbeatMilliseconds 100, timeoutMilliseconds 500, leaseMilliseconds 1000,
-// leaseMinimumMilliseconds one heartbeat (lease.DefaultMinimum), preemption Delayed with
-// stableSeconds 5, rules 1, no appHealth. The defaults of a process are its name as uid, priority 1
-// and voter true.
+// defaults: namespace "default", generation 1, algorithm Bully, safety Guarded, timing of profile
+// Balanced, preemption Delayed with stableSeconds 5, rules 1, no appHealth. The defaults of a process
+// are its name as uid, priority 1 and voter true. A field of timing that does not fit the profile is
+// an error.
 func Parse(data []byte) (Roster, error) {
 	if len(data) > maxFile {
 		return Roster{}, fmt.Errorf("the roster has %d bytes: at most %d are allowed", len(data),
 			maxFile)
 	}
 	f := file{
-		Namespace:             "default",
-		Generation:            1,
-		Algorithm:             "Bully",
-		Safety:                Guarded,
-		HeartbeatMilliseconds: 100,
-		TimeoutMilliseconds:   500,
-		LeaseMilliseconds:     1000,
-		Preemption:            filePolicy{Policy: Delayed},
+		Namespace:  "default",
+		Generation: 1,
+		Algorithm:  "Bully",
+		Safety:     Guarded,
+		Preemption: filePolicy{Policy: Delayed},
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -92,8 +95,11 @@ func Parse(data []byte) (Roster, error) {
 	if err := f.validate(); err != nil {
 		return Roster{}, err
 	}
-	r := f.roster()
-	var err error
+	times, err := f.Timing.resolve(f.Safety == Guarded)
+	if err != nil {
+		return Roster{}, err
+	}
+	r := f.roster(times)
 	if r.AppHealth, err = f.AppHealth.health(); err != nil {
 		return Roster{}, err
 	}
@@ -103,10 +109,10 @@ func Parse(data []byte) (Roster, error) {
 // validate rejects values that do not fit into a time.Duration. Roster.Validate checks the rest.
 func (f file) validate() error {
 	for name, milliseconds := range map[string]int64{
-		"heartbeatMilliseconds":    f.HeartbeatMilliseconds,
-		"timeoutMilliseconds":      f.TimeoutMilliseconds,
-		"leaseMilliseconds":        f.LeaseMilliseconds,
-		"leaseMinimumMilliseconds": f.LeaseMinimumMilliseconds,
+		"timing.heartbeatMilliseconds":    f.Timing.HeartbeatMilliseconds,
+		"timing.timeoutMilliseconds":      f.Timing.TimeoutMilliseconds,
+		"timing.leaseMilliseconds":        f.Timing.LeaseMilliseconds,
+		"timing.leaseMinimumMilliseconds": f.Timing.LeaseMinimumMilliseconds,
 	} {
 		if milliseconds < 0 || milliseconds > maxTimeout.Milliseconds() {
 			return fmt.Errorf("%s %d: must be between 0 and %d", name, milliseconds,
@@ -149,23 +155,43 @@ func filePolicyOf(r Roster) filePolicy {
 	return p
 }
 
-func (f file) roster() Roster {
+// resolve returns what the profile and the fields that override it come to.
+func (f fileTiming) resolve(guarded bool) (timing.Timing, error) {
+	profile, ok := timing.Of(f.Profile)
+	if !ok {
+		return timing.Timing{}, fmt.Errorf("timing.profile %q: must be %s, %s or %s", f.Profile,
+			timing.Fast, timing.Balanced, timing.Patient)
+	}
+	set := timing.Timing{
+		Heartbeat:    time.Duration(f.HeartbeatMilliseconds) * time.Millisecond,
+		Timeout:      time.Duration(f.TimeoutMilliseconds) * time.Millisecond,
+		Lease:        time.Duration(f.LeaseMilliseconds) * time.Millisecond,
+		LeaseMinimum: time.Duration(f.LeaseMinimumMilliseconds) * time.Millisecond,
+	}
+	times, adjusted := profile.With(set, guarded)
+	if len(adjusted) > 0 {
+		return timing.Timing{}, errors.New(adjusted[0].String())
+	}
+	if !guarded { // nothing depends on them
+		times.Lease, times.LeaseMinimum = set.Lease, set.LeaseMinimum
+	}
+	return times, nil
+}
+
+func (f file) roster(times timing.Timing) Roster {
 	r := Roster{
 		Namespace:    f.Namespace,
 		Group:        f.Group,
 		Generation:   f.Generation,
 		Algorithm:    f.Algorithm,
 		Safety:       f.Safety,
-		Heartbeat:    time.Duration(f.HeartbeatMilliseconds) * time.Millisecond,
-		Timeout:      time.Duration(f.TimeoutMilliseconds) * time.Millisecond,
+		Heartbeat:    times.Heartbeat,
+		Timeout:      times.Timeout,
 		Rules:        f.Rules,
-		Lease:        time.Duration(f.LeaseMilliseconds) * time.Millisecond,
-		LeaseMinimum: time.Duration(f.LeaseMinimumMilliseconds) * time.Millisecond,
+		Lease:        times.Lease,
+		LeaseMinimum: times.LeaseMinimum,
 		Preemption:   f.Preemption.Policy,
 		Stable:       f.Preemption.stable(),
-	}
-	if r.Safety == Guarded && r.LeaseMinimum == 0 {
-		r.LeaseMinimum = lease.DefaultMinimum(r.Heartbeat, r.Lease)
 	}
 	for _, p := range f.Processes {
 		process := Process{
@@ -194,22 +220,24 @@ func (f file) roster() Roster {
 // resolution of milliseconds; Stable and the times of AppHealth, of seconds).
 func (r Roster) Encode() []byte {
 	f := file{
-		Namespace:                r.Namespace,
-		Group:                    r.Group,
-		Generation:               r.Generation,
-		Algorithm:                r.Algorithm,
-		Safety:                   r.Safety,
-		HeartbeatMilliseconds:    r.Heartbeat.Milliseconds(),
-		TimeoutMilliseconds:      r.Timeout.Milliseconds(),
-		LeaseMilliseconds:        r.Lease.Milliseconds(),
-		LeaseMinimumMilliseconds: r.LeaseMinimum.Milliseconds(),
-		Rules:                    r.Rules,
-		Preemption:               filePolicyOf(r),
-		AppHealth:                fileHealthOf(r.AppHealth),
+		Namespace:  r.Namespace,
+		Group:      r.Group,
+		Generation: r.Generation,
+		Algorithm:  r.Algorithm,
+		Safety:     r.Safety,
+		Timing: fileTiming{
+			HeartbeatMilliseconds:    r.Heartbeat.Milliseconds(),
+			TimeoutMilliseconds:      r.Timeout.Milliseconds(),
+			LeaseMilliseconds:        r.Lease.Milliseconds(),
+			LeaseMinimumMilliseconds: r.LeaseMinimum.Milliseconds(),
+		},
+		Rules:      r.Rules,
+		Preemption: filePolicyOf(r),
+		AppHealth:  fileHealthOf(r.AppHealth),
 	}
-	// which is the lease; in a file it would be the default
+	// which is the lease; in a file it would be the profile's
 	if r.Safety == Guarded && r.LeaseMinimum == 0 {
-		f.LeaseMinimumMilliseconds = f.LeaseMilliseconds
+		f.Timing.LeaseMinimumMilliseconds = f.Timing.LeaseMilliseconds
 	}
 	for _, p := range r.Processes {
 		f.Processes = append(f.Processes, fileProcess{

@@ -28,7 +28,7 @@ func TestFileWithDefaults(t *testing.T) {
 		Timeout:    500 * time.Millisecond,
 		Lease:      time.Second,
 
-		LeaseMinimum: 100 * time.Millisecond,
+		LeaseMinimum: 450 * time.Millisecond, // profile Balanced
 
 		Preemption: Delayed,
 		Stable:     5 * time.Second,
@@ -51,7 +51,7 @@ func TestFileWithDefaults(t *testing.T) {
 }
 
 func TestGuardedFile(t *testing.T) {
-	got, err := Parse([]byte(`{"group":"lab","safety":"Guarded","leaseMilliseconds":2000,"preemption":{"policy":"Never"},
+	got, err := Parse([]byte(`{"group":"lab","safety":"Guarded","timing":{"leaseMilliseconds":2000},"preemption":{"policy":"Never"},
 		"processes":[{"name":"p1","stateID":"m-1"}]}`))
 	must(t, err)
 	want := Roster{
@@ -66,7 +66,7 @@ func TestGuardedFile(t *testing.T) {
 		Preemption: Never,
 		Processes:  []Process{{Name: "p1", UID: "p1", Priority: 1, Voter: true, StateID: "m-1"}},
 
-		LeaseMinimum: 100 * time.Millisecond,
+		LeaseMinimum: 450 * time.Millisecond,
 	}
 	if !got.Equal(want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
@@ -76,23 +76,31 @@ func TestGuardedFile(t *testing.T) {
 	}
 }
 
-// The shortest lease is a heartbeat unless the file names another; Classic groups have none.
-func TestLeaseMinimumOfAFile(t *testing.T) {
-	for _, c := range []struct {
-		settings string
-		want     time.Duration
-	}{
-		{`"safety":"Guarded"`, 100 * time.Millisecond},
-		{`"safety":"Guarded","heartbeatMilliseconds":10`, 40 * time.Millisecond},
-		{`"safety":"Guarded","heartbeatMilliseconds":250`, 250 * time.Millisecond},
-		{`"safety":"Guarded","heartbeatMilliseconds":15,"leaseMilliseconds":60`, 40 * time.Millisecond},
-		{`"safety":"Guarded","leaseMinimumMilliseconds":1000`, time.Second},
-		{`"safety":"Classic"`, 0},
+// A file names a profile, Balanced unless it does, and overrides single fields of it. A Classic group
+// has no leases.
+func TestTimingOfAFile(t *testing.T) {
+	ms := func(heartbeat, timeout, longest, shortest time.Duration) Roster {
+		return Roster{
+			Heartbeat:    heartbeat * time.Millisecond,
+			Timeout:      timeout * time.Millisecond,
+			Lease:        longest * time.Millisecond,
+			LeaseMinimum: shortest * time.Millisecond,
+		}
+	}
+	for settings, want := range map[string]Roster{
+		`"safety":"Guarded"`:                                        ms(100, 500, 1000, 450),
+		`"timing":{"profile":"Fast"}`:                               ms(100, 500, 1000, 100),
+		`"timing":{"profile":"Patient"}`:                            ms(500, 2500, 5000, 3000),
+		`"timing":{"profile":"Fast","heartbeatMilliseconds":20}`:    ms(20, 500, 1000, 100),
+		`"timing":{"leaseMinimumMilliseconds":1000}`:                ms(100, 500, 1000, 1000),
+		`"safety":"Classic"`:                                        ms(100, 500, 0, 0),
+		`"safety":"Classic","timing":{"heartbeatMilliseconds":250}`: ms(250, 500, 0, 0),
 	} {
-		r, err := Parse([]byte(`{"group":"lab",` + c.settings + `}`))
+		r, err := Parse([]byte(`{"group":"lab",` + settings + `}`))
 		must(t, err)
-		if r.LeaseMinimum != c.want {
-			t.Errorf("%s: the shortest lease is %v, not %v", c.settings, r.LeaseMinimum, c.want)
+		if r.Heartbeat != want.Heartbeat || r.Timeout != want.Timeout ||
+			r.Lease != want.Lease || r.LeaseMinimum != want.LeaseMinimum {
+			t.Errorf("%s: %+v, want %+v", settings, r, want)
 		}
 	}
 }
@@ -123,19 +131,29 @@ func TestFilesThatAreRefused(t *testing.T) {
 		"no group":           {`{}`, "group"},
 		"a group in capital": {`{"group":"Lab"}`, "lower case"},
 		"generation 0":       {`{"group":"lab","generation":0}`, "generation"},
-		"short timeout":      {`{"group":"lab","heartbeatMilliseconds":300}`, "two heartbeats"},
+		"short timeout":      {`{"group":"lab","safety":"Classic","timing":{"heartbeatMilliseconds":300,"timeoutMilliseconds":500}}`, "two heartbeats"},
 		"overflow": {
-			`{"group":"lab","timeoutMilliseconds":9223372036854775807}`,
+			`{"group":"lab","timing":{"timeoutMilliseconds":9223372036854775807}}`,
 			"between 0 and",
 		},
 		"safety":         {`{"group":"lab","safety":"Safe"}`, "must be Classic or Guarded"},
 		"generation 2³³": {`{"group":"lab","generation":8589934592}`, "generation"},
-		"long lease":     {`{"group":"lab","leaseMilliseconds":600001}`, "between 0 and 600000"},
-		"negative lease": {`{"group":"lab","leaseMilliseconds":-1}`, "leaseMilliseconds"},
+		"long lease":     {`{"group":"lab","timing":{"leaseMilliseconds":600001}}`, "between 0 and 600000"},
+		"negative lease": {`{"group":"lab","timing":{"leaseMilliseconds":-1}}`, "leaseMilliseconds"},
 		"short lease": {
-			`{"group":"lab","safety":"Guarded","leaseMilliseconds":399}`,
+			`{"group":"lab","timing":{"heartbeatMilliseconds":100,"leaseMilliseconds":399,"leaseMinimumMilliseconds":100}}`,
 			"4 heartbeats (400ms)",
 		},
+		"profile": {
+			`{"group":"lab","timing":{"profile":"Slow"}}`,
+			`timing.profile "Slow": must be Fast, Balanced or Patient`,
+		},
+		"what does not fit the profile": {
+			`{"group":"lab","timing":{"leaseMilliseconds":400}}`,
+			"timing.leaseMinimumMilliseconds of profile Balanced is 450, and must be at most " +
+				"timing.leaseMilliseconds: set timing.leaseMinimumMilliseconds",
+		},
+		"a timing outside timing": {`{"group":"lab","leaseMilliseconds":400}`, "unknown field"},
 		"preemption": {
 			`{"group":"lab","preemption":{"policy":"Sometimes"}}`,
 			"must be Always, Delayed or Never",

@@ -16,7 +16,7 @@ func TestDefaults(t *testing.T) {
 		Algorithm: podestav1.Bully,
 		Priority:  podestav1.PriorityPolicy{Default: ptr.To[int32](1)},
 		Safety:    podestav1.Guarded,
-		Timing:    podestav1.Timing{HeartbeatMilliseconds: 100, TimeoutMilliseconds: 500, LeaseMilliseconds: 1000},
+		Timing:    podestav1.Timing{Profile: podestav1.Balanced},
 	}
 	tests := []struct {
 		name string
@@ -30,7 +30,7 @@ func TestDefaults(t *testing.T) {
 		spec: podestav1.ElectionGroupSpec{Algorithm: podestav1.ChangRoberts},
 		want: func(s *podestav1.ElectionGroupSpec) { s.Algorithm = podestav1.ChangRoberts },
 	}, {
-		name: "half of the timing gets the other half",
+		name: "single fields of the timing have no defaults beside a profile",
 		spec: podestav1.ElectionGroupSpec{Timing: podestav1.Timing{TimeoutMilliseconds: 2000}},
 		want: func(s *podestav1.ElectionGroupSpec) { s.Timing.TimeoutMilliseconds = 2000 },
 	}, {

@@ -122,13 +122,15 @@ func TestRefusedCreation(t *testing.T) {
 
 		{"a timeout shorter than two heartbeats", func(g *podestav1.ElectionGroup) {
 			g.Spec.Timing = podestav1.Timing{HeartbeatMilliseconds: 100, TimeoutMilliseconds: 199}
-		}, "timeoutMilliseconds (default 500) must be at least twice heartbeatMilliseconds"},
+		}, "timeoutMilliseconds must be at least twice heartbeatMilliseconds"},
 		{"a timeout of two heartbeats", func(g *podestav1.ElectionGroup) {
 			g.Spec.Timing = podestav1.Timing{HeartbeatMilliseconds: 100, TimeoutMilliseconds: 200}
 		}, ""},
-		{"a heartbeat too long for the default timeout", func(g *podestav1.ElectionGroup) {
+		{"a heartbeat too long for the timeout of the profile: a condition says so", func(g *podestav1.ElectionGroup) {
 			g.Spec.Timing.HeartbeatMilliseconds = 251
-		}, "timeoutMilliseconds (default 500) must be at least twice heartbeatMilliseconds"},
+		}, ""},
+		{"an unknown profile", func(g *podestav1.ElectionGroup) { g.Spec.Timing.Profile = "Slow" },
+			`spec.timing.profile: Unsupported value: "Slow": supported values: "Fast", "Balanced", "Patient"`},
 		{"a heartbeat too fast", func(g *podestav1.ElectionGroup) { g.Spec.Timing.HeartbeatMilliseconds = 9 },
 			"spec.timing.heartbeatMilliseconds in body should be greater than or equal to 10"},
 
@@ -139,15 +141,14 @@ func TestRefusedCreation(t *testing.T) {
 		{"an unknown safety", func(g *podestav1.ElectionGroup) { g.Spec.Safety = "Careless" },
 			`spec.safety: Unsupported value: "Careless": supported values: "Guarded", "Classic"`},
 		{"a lease of less than four heartbeats", func(g *podestav1.ElectionGroup) {
-			g.Spec.Timing.LeaseMilliseconds = 399
-		}, "timing.leaseMilliseconds (default 1000) must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and with a shorter lease"},
-		{"a lease of four heartbeats", func(g *podestav1.ElectionGroup) { g.Spec.Timing.LeaseMilliseconds = 400 }, ""},
-		{"a heartbeat too long for the default lease", func(g *podestav1.ElectionGroup) {
-			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.TimeoutMilliseconds = 251, 1000
-		}, "timing.leaseMilliseconds (default 1000) must be at least 4 times"},
+			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.LeaseMilliseconds = 100, 399
+		}, "timing.leaseMilliseconds must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and with a shorter lease"},
+		{"a lease of four heartbeats", func(g *podestav1.ElectionGroup) {
+			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.LeaseMilliseconds = 100, 400
+		}, ""},
 		{"a Classic group has no lease that could be too short", func(g *podestav1.ElectionGroup) {
 			g.Spec.Safety = podestav1.Classic
-			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.TimeoutMilliseconds = 251, 1000
+			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.LeaseMilliseconds = 251, 1000
 		}, ""},
 		{"a lease too short", func(g *podestav1.ElectionGroup) {
 			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.LeaseMilliseconds = 10, 39
@@ -156,10 +157,10 @@ func TestRefusedCreation(t *testing.T) {
 			"spec.timing.leaseMilliseconds in body should be less than or equal to 600000"},
 
 		{"a shortest lease above the longest", func(g *podestav1.ElectionGroup) {
-			g.Spec.Timing.LeaseMinimumMilliseconds = 1001
-		}, "timing.leaseMinimumMilliseconds must not be above timing.leaseMilliseconds (default 1000)"},
+			g.Spec.Timing.LeaseMilliseconds, g.Spec.Timing.LeaseMinimumMilliseconds = 1000, 1001
+		}, "timing.leaseMinimumMilliseconds must not be above timing.leaseMilliseconds"},
 		{"a shortest lease like the longest", func(g *podestav1.ElectionGroup) {
-			g.Spec.Timing.LeaseMinimumMilliseconds = 1000
+			g.Spec.Timing.LeaseMilliseconds, g.Spec.Timing.LeaseMinimumMilliseconds = 1000, 1000
 		}, ""},
 		{"a shortest lease too short", func(g *podestav1.ElectionGroup) { g.Spec.Timing.LeaseMinimumMilliseconds = 39 },
 			"spec.timing.leaseMinimumMilliseconds in body should be greater than or equal to 40"},

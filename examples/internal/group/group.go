@@ -114,17 +114,19 @@ func (g *Group) prepare(ctx context.Context, appHealth map[string]any) error {
 		})
 	}
 	roster, err := json.Marshal(map[string]any{
-		"namespace":             "default",
-		"group":                 "example",
-		"generation":            1,
-		"algorithm":             "Bully",
-		"safety":                "Guarded",
-		"heartbeatMilliseconds": 100,
-		"timeoutMilliseconds":   Lease.Milliseconds() / 2,
-		"leaseMilliseconds":     Lease.Milliseconds(),
-		"preemption":            map[string]any{"policy": "Never"},
-		"appHealth":             appHealth,
-		"processes":             processes,
+		"namespace":  "default",
+		"group":      "example",
+		"generation": 1,
+		"algorithm":  "Bully",
+		"safety":     "Guarded",
+		"timing": map[string]any{
+			"profile":             "Fast",
+			"timeoutMilliseconds": Lease.Milliseconds() / 2,
+			"leaseMilliseconds":   Lease.Milliseconds(),
+		},
+		"preemption": map[string]any{"policy": "Never"},
+		"appHealth":  appHealth,
+		"processes":  processes,
 	})
 	if err != nil {
 		return err

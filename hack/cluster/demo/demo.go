@@ -118,7 +118,7 @@ func (d *demo) votesRunOut(ctx context.Context, coordinator string) error {
 	if err != nil {
 		return err
 	}
-	timing := eg.Spec.Timing
+	timing := eg.Status.Timing
 	select {
 	case <-time.After(time.Duration(timing.LeaseMilliseconds+
 		timing.HeartbeatMilliseconds) * time.Millisecond):
