@@ -17,7 +17,6 @@ import (
 	"github.com/podesta-dev/podesta/internal/cpuquota"
 	"github.com/podesta-dev/podesta/internal/lease"
 	"github.com/podesta-dev/podesta/internal/pathmtu"
-	"github.com/podesta-dev/podesta/internal/rawconn"
 	"github.com/podesta-dev/podesta/internal/roster"
 	"github.com/podesta-dev/podesta/internal/statedir"
 	"github.com/podesta-dev/podesta/internal/transport"
@@ -107,9 +106,7 @@ func (s *sidecar) run(ctx context.Context, listeners []net.Listener) error {
 	// outlives the election: cutting the app's session does not end the app's permission
 	appServing, stopAppAPI := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopAppAPI()
-	group.Go(func() error {
-		return serveHTTP(appServing, rawconn.Listener{Listener: listeners[2]}, s.appServer())
-	})
+	group.Go(func() error { return serveHTTP(appServing, listeners[2], s.appServer()) })
 	s.prober.Use(s.health)
 	s.appHost = appHost(listeners[2].Addr())
 	group.Go(func() error { s.prober.Run(serving); return nil })

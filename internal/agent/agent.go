@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
@@ -78,8 +77,8 @@ type agent struct {
 	links     []string
 	writer    *writer
 	written   node.Write // the newest that was begun
-	alarm     Alarm
-	set       lease.Instant // what the alarm is set to; negative: to nothing
+	timer     *time.Timer
+	set       lease.Instant // when the timer runs out, on CLOCK_BOOTTIME; negative: it is not set
 	now       lease.Reading // when it read the event that it handles
 	next      lease.Instant // when the node wants a Tick
 	renewals  renewals
@@ -116,13 +115,13 @@ func Run(ctx context.Context, c Config) error {
 	defer c.Links.Close()
 	a := &agent{
 		Config: c,
-		alarm:  c.Ledger.clocks.Alarm(),
+		timer:  time.NewTimer(time.Hour),
 		set:    -1,
 		writer: newWriter(c.Save),
 	}
 	defer a.Accounts.run(c.Self, c.Incarnation)()
 	defer a.writer.close()
-	defer a.alarm.Close()
+	defer a.timer.Stop()
 	a.node = node.New(node.Config{
 		Self: lease.Incarnation{
 			Name:    c.Self,
@@ -178,7 +177,7 @@ func (a *agent) loop(stop <-chan struct{}) error {
 		}
 		if wake := a.wake(); a.set != wake {
 			a.set = wake
-			a.alarm.Set(a.set)
+			a.timer.Reset(wake - a.Ledger.clocks.Boot())
 		}
 		select {
 		case <-stop:
@@ -191,7 +190,7 @@ func (a *agent) loop(stop <-chan struct{}) error {
 			a.hear(e)
 		case u := <-a.Updates:
 			a.update(u)
-		case <-a.alarm.Rings():
+		case <-a.timer.C:
 			a.set = -1
 			if err := a.tick(); err != nil {
 				return err
@@ -216,16 +215,19 @@ func (a *agent) loop(stop <-chan struct{}) error {
 	return nil
 }
 
-// mailAtOnce is how many events of the links are handled before an alarm.
+// mailAtOnce is how many events of the links are handled before a tick.
 const mailAtOnce = 1024
 
-// tick brings the node what has arrived before its alarm: a process that stood still must not take
-// its own silence for that of others.
+// tick brings the node what has arrived before its timer ran out: a process that stood still must
+// not take its own silence for that of others.
 func (a *agent) tick() error {
-	if a.Ledger.clocks.Boot() < a.next { // the alarm went off at what the node wanted before
+	late := a.Ledger.clocks.Boot() - a.next
+	if late < 0 { // the timer ran out at what the node wanted before
 		return nil
 	}
-	letRead()
+	if late > stoodStill {
+		letRead()
+	}
 	for n := 0; n < mailAtOnce; n++ {
 		select {
 		case e, ok := <-a.Links.Events():
@@ -241,13 +243,13 @@ func (a *agent) tick() error {
 	return nil
 }
 
-// letRead lets those goroutines run first for whom the poller found something to read together with
-// the alarm: of all that it found, the alarm was handled first if it was due last. It calls twice,
-// because one time in 61 the scheduler comes back at once.
-func letRead() {
-	runtime.Gosched()
-	runtime.Gosched()
-}
+// stoodStill is how late a timer runs out in a process that stood still. Go's poller rounds to
+// milliseconds.
+const stoodStill = 2 * time.Millisecond
+
+// letRead waits until those goroutines have run for whom the poller finds something to read. Go runs
+// timers that are due before it asks the poller, which it does when nothing else can run.
+func letRead() { <-time.After(time.Millisecond) }
 
 // health brings the node what the checks of the app have found.
 func (a *agent) health() {

@@ -28,7 +28,7 @@ func (a *agent) checkCertificate() {
 // lookAgain is how often a process looks whether its certificate counts again.
 const lookAgain = time.Second
 
-// wake is when the alarm is to go off.
+// wake is when the timer is to run out.
 func (a *agent) wake() lease.Instant {
 	if a.lapsed {
 		return min(a.next, a.now.Boot+lookAgain)

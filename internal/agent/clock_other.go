@@ -27,8 +27,5 @@ func (c MachineClocks) Read() lease.Reading {
 // Boot reads Go's monotonic clock.
 func (MachineClocks) Boot() lease.Instant { return time.Since(started) }
 
-// Alarm is Go's timer.
-func (c MachineClocks) Alarm() Alarm { return alarmOf(c.Boot) }
-
 // BootID is unknown here.
 func BootID() string { return "" }

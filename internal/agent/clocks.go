@@ -7,5 +7,4 @@ import "github.com/podesta-dev/podesta/internal/lease"
 type Clocks interface {
 	Read() lease.Reading // all of them, at one instant
 	Boot() lease.Instant // CLOCK_BOOTTIME alone
-	Alarm() Alarm        // on CLOCK_BOOTTIME, not set yet
 }

@@ -16,7 +16,6 @@ type counted struct{ reads, boots int }
 
 func (c *counted) Read() lease.Reading { c.reads++; return lease.Reading{Boot: time.Hour} }
 func (c *counted) Boot() lease.Instant { c.boots++; return time.Hour }
-func (c *counted) Alarm() Alarm        { return alarmOf(c.Boot) }
 
 // A reading is three system calls, and a coordinator has hundreds of events a second.
 func TestAnEventReadsTheClocksOnce(t *testing.T) {
@@ -36,8 +35,8 @@ func TestAnEventReadsTheClocksOnce(t *testing.T) {
 	}
 }
 
-// An alarm may have gone off at what the node wanted before.
-func TestAnEarlyAlarmIsNoTick(t *testing.T) {
+// The timer may have run out at what the node wanted before.
+func TestAnEarlyTimerIsNoTick(t *testing.T) {
 	a, clocks := standing(t)
 	for early, next := range map[bool]lease.Instant{true: time.Hour + 1, false: time.Hour} {
 		a.next, clocks.reads = next, 0

@@ -10,6 +10,3 @@ func (f ClocksFunc) Read() lease.Reading { return f() }
 
 // Boot reads the one that the protocol counts.
 func (f ClocksFunc) Boot() lease.Instant { return f().Boot }
-
-// Alarm is Go's timer, which a test's bubble knows.
-func (f ClocksFunc) Alarm() Alarm { return alarmOf(f.Boot) }

@@ -43,8 +43,8 @@ func (a appAPI) follow(ctx context.Context, say say, app asking) {
 	session := a.ledger.Open()
 	defer session.Close()
 	defer app.end()
-	alarm := a.ledger.clocks.Alarm()
-	defer alarm.Close()
+	timer := time.NewTimer(keepAlive)
+	defer timer.Stop()
 	last, revoked := permissionJSON{}, uint64(0) // the last event; revocations until then
 	waitsUntil := lease.Instant(0)               // for the loop; 0: it does not
 	for {
@@ -82,16 +82,15 @@ func (a appAPI) follow(ctx context.Context, say say, app asking) {
 		if waits {
 			again = waitsUntil - now
 		}
-		wake := a.ledger.clocks.Boot() + again
 		if app.awaited != nil {
-			wake = min(wake, app.next)
+			again = min(again, app.next-a.ledger.clocks.Boot())
 		}
-		alarm.Set(wake)
+		timer.Reset(again)
 		select {
 		case <-ctx.Done():
 		case <-permitted:
 		case <-changed:
-		case <-alarm.Rings():
+		case <-timer.C:
 		}
 		if ctx.Err() != nil {
 			return

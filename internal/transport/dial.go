@@ -9,7 +9,6 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/identity"
 	"github.com/podesta-dev/podesta/internal/pathmtu"
-	"github.com/podesta-dev/podesta/internal/rawconn"
 )
 
 func (w *tlsWire) dial(ctx context.Context, to Member) (*connection, error) {
@@ -40,10 +39,9 @@ func (w *tlsWire) connect(ctx context.Context, address string, config *tls.Confi
 		return nil, &loss{evidence: whyNetwork(err, Unreachable), cause: err}
 	}
 	limitBuffers(tcp)
-	raw := rawconn.New(tcp)
 	own := noteShown(config)
-	secured := tls.Client(raw, config)
-	c := newConnection(ctx, raw, secured, maxReply)
+	secured := tls.Client(tcp, config)
+	c := newConnection(ctx, tcp, secured, maxReply)
 	if err = secured.HandshakeContext(ctx); err == nil {
 		err = c.accepted()
 	}

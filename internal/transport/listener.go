@@ -3,8 +3,6 @@ package transport
 import (
 	"net"
 	"time"
-
-	"github.com/podesta-dev/podesta/internal/rawconn"
 )
 
 // listener bounds what the kernel holds of the connections that it accepts, and ends half-open
@@ -27,5 +25,5 @@ func (l listener) Accept() (net.Conn, error) {
 			control(l.patience())("", "", sys) //nolint:errcheck // likewise
 		}
 	}
-	return rawconn.New(raw), nil
+	return raw, nil
 }

@@ -9,16 +9,6 @@ import (
 	"github.com/podesta-dev/podesta/internal/transport"
 )
 
-// Go's timers stand in only where the kernel has none.
-func TestTheMachinesAlarmIsTheKernels(t *testing.T) {
-	alarm := MachineClocks{}.Alarm()
-	defer alarm.Close()
-	if _, is := alarm.(*machineAlarm); !is {
-		_, err := newMachineAlarm()
-		t.Errorf("it is %T: %v", alarm, err)
-	}
-}
-
 // piped are links whose only event is read from a pipe, as a peer's is from its connection.
 type piped struct {
 	transport.Links
@@ -27,9 +17,9 @@ type piped struct {
 
 func (p piped) Events() <-chan transport.Event { return p.events }
 
-// A process that stood still finds its alarm and what others sent before it at once, and hears the
+// A process that stood still finds its timer and what others sent before it at once, and hears the
 // others first. With one thread for Go code, as agents have.
-func TestMailComesBeforeALateAlarm(t *testing.T) {
+func TestMailComesBeforeALateTimer(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	a, clocks := standing(t)
 	mail, peer, err := os.Pipe()
@@ -50,23 +40,17 @@ func TestMailComesBeforeALateAlarm(t *testing.T) {
 		}
 	}()
 	defer func() { mail.Close(); <-read }()
-	alarm := MachineClocks{}.Alarm()
-	defer alarm.Close()
 	late := 0
 	const rounds = 100
 	for range rounds {
-		for len(alarm.Rings()) > 0 {
-			<-alarm.Rings()
-		}
+		timer := time.NewTimer(200 * time.Microsecond)
 		if _, err := peer.Write([]byte{0}); err != nil {
 			t.Fatal(err)
 		}
-		due := MachineClocks{}.Boot() + 200*time.Microsecond
-		alarm.Set(due)
-		for (MachineClocks{}).Boot() < due { // it stands still
+		for begun := time.Now(); time.Since(begun) < 2*stoodStill; { // it stands still
 		}
-		<-alarm.Rings()
-		a.next, clocks.reads = clocks.Boot(), 0
+		<-timer.C
+		a.next, clocks.reads = clocks.Boot()-stoodStill-1, 0
 		if err := a.tick(); err != nil {
 			t.Fatal(err)
 		}
