@@ -38,10 +38,10 @@ func TestFailoverWithAShortLease(t *testing.T) {
 				bubble.Test(t, func(t *testing.T) {
 					g := startAdaptive(t, algorithm)
 					fail(g)
-					took := g.acts("p4")
+					took := g.actsAfter("p5") // mostly p4: all miss p5 at one instant here
 					t.Logf("%v", took)
 					if took > 3*shortest {
-						t.Errorf("p4 acts after %v", took)
+						t.Errorf("another process acts after %v", took)
 					}
 				})
 			})

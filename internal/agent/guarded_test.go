@@ -38,13 +38,24 @@ func (g *group) vanish(name string) {
 // may.
 func (g *group) acts(want string) time.Duration {
 	g.t.Helper()
+	return g.actsOne(want, func(may string) bool { return may == want })
+}
+
+// actsAfter is acts for any process but the one before.
+func (g *group) actsAfter(before string) time.Duration {
+	g.t.Helper()
+	return g.actsOne("another", func(may string) bool { return may != before })
+}
+
+func (g *group) actsOne(want string, is func(may string) bool) time.Duration {
+	g.t.Helper()
 	begun := time.Now()
 	for time.Since(begun) < time.Minute {
 		may := g.may()
 		if len(may) > 1 {
 			g.t.Fatalf("%v may act at once", may)
 		}
-		if len(may) == 1 && may[0] == want {
+		if len(may) == 1 && is(may[0]) {
 			return time.Since(begun)
 		}
 		<-time.After(time.Millisecond)
