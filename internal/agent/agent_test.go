@@ -61,6 +61,7 @@ type process struct {
 	probed      []roster.AppHealth
 	full        bool          // its disk
 	syncs       time.Duration // how long its disk takes
+	clocks      clocks
 	stands      time.Duration // for so long its loop stands still when the app's health is checked in another way
 }
 
@@ -98,7 +99,8 @@ func member(i int) roster.Process {
 
 func (g *group) boot(name string) {
 	g.incarnation++
-	p := &process{views: agent.NewViews(), ledger: agent.NewLedger(agent.ClocksFunc(virtual)), accounts: agent.NewAccounts(), health: make(chan error), updates: make(chan roster.Update, 4), done: make(chan error, 1)}
+	p := &process{views: agent.NewViews(), accounts: agent.NewAccounts(), health: make(chan error), updates: make(chan roster.Update, 4), done: make(chan error, 1)}
+	p.ledger = agent.NewLedger(agent.ClocksFunc(p.clocks.read))
 	ctx, stop := context.WithCancel(g.t.Context())
 	p.stop = stop
 	g.agents[name] = p
