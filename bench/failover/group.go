@@ -17,7 +17,7 @@ import (
 	"github.com/podesta-dev/podesta/test/observer"
 )
 
-// Of every group; these are the defaults of the product.
+// Of every group; these are the values of profile Fast.
 const (
 	heartbeat = 100 * time.Millisecond
 	timeout   = 500 * time.Millisecond

@@ -26,14 +26,14 @@ func TestChoose(t *testing.T) {
 			"raft-200ms podesta-classic",
 		},
 		{
-			[]string{"--agent", "old=" + agent, "--agent", "new=" + agent, "--systems", "podesta-100ms,raft"},
-			"podesta-100ms-old podesta-100ms-new raft",
+			[]string{"--agent", "old=" + agent, "--agent", "new=" + agent, "--systems", "podesta-fast,raft"},
+			"podesta-fast-old podesta-fast-new raft",
 		},
 		{
 			[]string{"--agent", agent},
-			"podesta-classic podesta-100ms podesta-1s raft raft-200ms",
+			"podesta-classic podesta-fast podesta-balanced podesta-patient raft raft-200ms",
 		},
-		{[]string{"--systems", "zookeeper"}, "podesta-1s, raft, raft-200ms"},
+		{[]string{"--systems", "zookeeper"}, "podesta-patient, raft, raft-200ms"},
 		{[]string{"--agent", "nowhere"}, "make bin/agent"},
 		{[]string{"--agent", agent, "--agent", agent}, "a NAME each"},
 	} {
@@ -87,7 +87,7 @@ func TestTables(t *testing.T) {
 	const ms = time.Millisecond
 	r := results{
 		Failovers: []failovers{
-			{System: "podesta-100ms", Fault: "SIGKILL", Took: []time.Duration{90 * ms, 110 * ms, 100 * ms}},
+			{System: "podesta-fast", Fault: "SIGKILL", Took: []time.Duration{90 * ms, 110 * ms, 100 * ms}},
 			{System: "raft", Fault: "SIGKILL", Took: []time.Duration{1600 * ms}, None: 1},
 		},
 		Stress: []stressed{
@@ -112,7 +112,7 @@ func TestTables(t *testing.T) {
 	r.failoverTable(&text)
 	r.stressTable(&text)
 	for _, row := range []string{
-		"| SIGKILL | podesta-100ms | 3 | 100 ms | 110 ms | 110 ms | 110 ms | 0 |",
+		"| SIGKILL | podesta-fast | 3 | 100 ms | 110 ms | 110 ms | 110 ms | 0 |",
 		"| SIGKILL | raft | 1 | 1600 ms | 1600 ms | 1600 ms | 1600 ms | 1 |",
 		"| raft | 1m40s | 2 | 4 | 5.00 % | 1.00 % | 12.0 ms | 3.25 % | 3 | 1700 ms | 12.0 s " +
 			"| 12.0 s; 1 without |",

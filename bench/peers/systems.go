@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/timing"
 )
 
 // system is something that elects leaders.
@@ -23,36 +24,31 @@ type system struct {
 	plan func(ctx context.Context, s *site, agent string) (map[string][]string, error)
 }
 
-// Podesta's defaults; the shortest lease is a heartbeat.
-const (
-	heartbeat    = 100 * time.Millisecond
-	detection    = 500 * time.Millisecond
-	longestLease = time.Second
-)
-
 // podestaClassic is a Classic group.
 func podestaClassic() system {
-	y := podesta("podesta-classic", roster.Roster{Safety: roster.Classic, LeaseMinimum: longestLease})
+	profile, _ := timing.Of(timing.Default)
+	times, _ := profile.With(timing.Timing{}, false)
+	y := podesta("podesta-classic", times, roster.Roster{Safety: roster.Classic})
 	y.meaning = "a Classic group, Bully: a member that comes back takes the lead again, if it had it"
 	return y
 }
 
-// podestaGuarded is a Guarded group whose lease is at least so long.
-func podestaGuarded(shortest time.Duration) system {
-	y := podesta("podesta-"+shortest.String(), roster.Roster{
-		Safety:       roster.Guarded,
-		LeaseMinimum: shortest,
-		Preemption:   roster.Never, // the next fault strikes whoever leads then
+// podestaGuarded is a Guarded group with that profile.
+func podestaGuarded(profile timing.Profile) system {
+	y := podesta("podesta-"+strings.ToLower(profile.Name), profile.Timing, roster.Roster{
+		Safety:     roster.Guarded,
+		Preemption: roster.Never, // the next fault strikes whoever leads then
 	})
-	y.meaning = fmt.Sprintf("a Guarded group, Bully, with a lease of %v to %v; preemption is Never "+
-		"(default: Delayed), so that a leader changes by faults alone", shortest, longestLease)
+	y.meaning = fmt.Sprintf("a Guarded group, Bully, with profile %s, a lease of %v to %v; preemption "+
+		"is Never (default: Delayed), so that a leader changes by faults alone", profile.Name,
+		profile.LeaseMinimum, profile.Lease)
 	return y
 }
 
-// podesta is a group of Bully, with the timing of the defaults and what the roster says.
-func podesta(name string, r roster.Roster) system {
+// podesta is a group of Bully, with this timing and what else the roster says.
+func podesta(name string, t timing.Timing, r roster.Roster) system {
 	r.Namespace, r.Group, r.Generation, r.Algorithm = "bench", "peers", 1, "Bully"
-	r.Heartbeat, r.Timeout, r.Lease = heartbeat, detection, longestLease
+	r.Heartbeat, r.Timeout, r.Lease, r.LeaseMinimum = t.Heartbeat, t.Timeout, t.Lease, t.LeaseMinimum
 	return system{name: name, podesta: true, plan: func(
 		ctx context.Context, s *site, agent string,
 	) (map[string][]string, error) {
@@ -177,17 +173,18 @@ func clientGo(lease, renew, retry time.Duration, release bool) system {
 // known are all systems: client-go with its defaults, with its default durations and a leader that
 // gives the Lease back, and as fast as it can be.
 func known() []system {
-	return []system{
-		podestaClassic(),
-		podestaGuarded(heartbeat),
-		podestaGuarded(longestLease),
+	systems := []system{podestaClassic()}
+	for _, profile := range timing.Profiles() {
+		systems = append(systems, podestaGuarded(profile))
+	}
+	return append(systems,
 		raftWith(0),
-		raftWith(200 * time.Millisecond),
+		raftWith(200*time.Millisecond),
 		clientGo(15*time.Second, 10*time.Second, 2*time.Second, false),
 		clientGo(15*time.Second, 10*time.Second, 2*time.Second, true),
 		clientGo(time.Second, 500*time.Millisecond, 200*time.Millisecond, true),
-		etcdWith(2 * time.Second),
-	}
+		etcdWith(2*time.Second),
+	)
 }
 
 // etcdWith is etcd's concurrency.Election with this TTL.
