@@ -39,9 +39,9 @@ func podestaGuarded(profile timing.Profile) system {
 		Safety:     roster.Guarded,
 		Preemption: roster.Never, // the next fault strikes whoever leads then
 	})
-	y.meaning = fmt.Sprintf("a Guarded group, Bully, with profile %s, a lease of %v to %v; preemption "+
-		"is Never (default: Delayed), so that a leader changes by faults alone", profile.Name,
-		profile.LeaseMinimum, profile.Lease)
+	y.meaning = fmt.Sprintf("a Guarded group, Bully, with profile %s, a lease of %v to %v; "+
+		"preemption is Never (default: Delayed), so that a leader changes by faults alone",
+		profile.Name, profile.LeaseMinimum, profile.Lease)
 	return y
 }
 

@@ -15,6 +15,7 @@ var (
 		reasonRulesUnsupported, reasonTrustNotRestored, reasonForgetIgnored,
 		reasonStepDownIgnored, reasonAdoptIgnored, reasonWitnessRefused, reasonWitnessWanted,
 		reasonPriorityDefaulted,
+		reasonTimingAdjusted,
 	}
 	stalledReasons = []string{
 		"StatusSetBack", "ManagerOutdated", "ManagerTooNew", "TooManyProcesses", "MajorityLost",

@@ -10,8 +10,8 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// Agents are told what the profile and the fields that override it come to, and the status shows the
-// same. What of the profile does not fit gives way, and condition Degraded says what to set.
+// Agents get what the profile and the fields that override it come to, and the status shows the
+// same. A value of the profile that does not fit gives way, and condition Degraded says what to set.
 func TestTiming(t *testing.T) {
 	for name, c := range map[string]struct {
 		timing  v1.Timing

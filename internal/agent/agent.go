@@ -247,8 +247,8 @@ func (a *agent) tick() error {
 // milliseconds.
 const stoodStill = 2 * time.Millisecond
 
-// letRead waits until those goroutines have run for whom the poller finds something to read. Go runs
-// timers that are due before it asks the poller, which it does when nothing else can run.
+// letRead waits until the readers of the links have read what had arrived. Go runs timers that are
+// due first. It asks the poller what there is to read when nothing else can run.
 func letRead() { <-time.After(time.Millisecond) }
 
 // health brings the node what the checks of the app have found.

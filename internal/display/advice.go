@@ -109,6 +109,9 @@ var reasons = map[string]map[string]advice{
 			do: "List the value or label the pod template, as the message says; or name the pods in " +
 				"spec.processes: docs/guides/priorities.md.",
 		},
+		"TimingAdjusted": {
+			do: "Set the field that the message names, or take another profile: docs/guides/timing.md.",
+		},
 	},
 	v1.ConditionReconciling: {
 		"RosterSpreading": {means: "That takes a moment."},

@@ -68,9 +68,9 @@ func ReadFile(path string) (Roster, error) {
 
 // Parse reads a roster from JSON. An unknown field is an error. Absent fields get the API's
 // defaults: namespace "default", generation 1, algorithm Bully, safety Guarded, timing of profile
-// Balanced, preemption Delayed with stableSeconds 5, rules 1, no appHealth. The defaults of a process
-// are its name as uid, priority 1 and voter true. A field of timing that does not fit the profile is
-// an error.
+// Balanced, preemption Delayed with stableSeconds 5, rules 1, no appHealth. The defaults of a
+// process are its name as uid, priority 1 and voter true. A field of timing that does not fit the
+// profile is an error.
 func Parse(data []byte) (Roster, error) {
 	if len(data) > maxFile {
 		return Roster{}, fmt.Errorf("the roster has %d bytes: at most %d are allowed", len(data),

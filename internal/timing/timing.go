@@ -40,9 +40,9 @@ type Profile struct {
 
 // Profiles returns the table of profiles, the quickest first.
 //
-// KVM stops a machine for up to 300 ms by default when it migrates it. Balanced is the quickest that
-// outlasts that. Patient outlasts a second of standing still, with a second to spare: an app with a
-// session learns of its deadline up to a fifth of the window late.
+// KVM stops a machine for up to 300 ms by default when it migrates it, which Balanced outlasts.
+// Patient outlasts a second of standing still with room to spare: an app with a session learns of
+// its deadline up to a fifth of the window late.
 func Profiles() []Profile {
 	const ms = time.Millisecond
 	return []Profile{
@@ -92,7 +92,7 @@ func Of(name string) (p Profile, ok bool) {
 	return Profile{}, false
 }
 
-// Adjusted is a field of a profile that does not fit what is set beside it.
+// Adjusted is a value of a profile that did not fit the fields that are set, and gave way.
 type Adjusted struct {
 	Field        string // as in the API
 	Profile      string
@@ -106,9 +106,10 @@ func (a Adjusted) String() string {
 		"another profile", a.Field, a.Profile, a.Wanted.Milliseconds(), a.Because, a.Field)
 }
 
-// With returns the timing of the profile, where set overrides single fields. What is set counts as
-// it is. What the profile adds gives way where it does not fit: the heartbeat and the shortest lease
-// get shorter, the timeout and the longest lease longer.
+// With returns the timing of the profile, where set overrides single fields. A value of the profile
+// gives way if it does not fit a field that is set: the heartbeat and the shortest lease get
+// shorter, the timeout and the longest lease longer. With does not check whether the fields that are
+// set fit each other.
 func (p Profile) With(set Timing, guarded bool) (t Timing, adjusted []Adjusted) {
 	t = Timing{
 		Heartbeat:    cmp.Or(set.Heartbeat, p.Heartbeat),

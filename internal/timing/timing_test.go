@@ -33,8 +33,8 @@ func TestWhatProfilesOutlast(t *testing.T) {
 	}
 }
 
-// Whatever is set alone counts, and the rest of the profile gives way to it: the outcome is one that
-// agents accept.
+// A field that is set alone counts, and the rest of the profile gives way to it. Agents accept the
+// outcome.
 func TestOneFieldThatIsSet(t *testing.T) {
 	for _, p := range Profiles() {
 		for d := 10 * time.Millisecond; d <= 10*time.Minute; d = d*5/4 + time.Millisecond {
