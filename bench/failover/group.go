@@ -14,15 +14,8 @@ import (
 
 	"github.com/podesta-dev/podesta/hack/cluster/process"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/timing"
 	"github.com/podesta-dev/podesta/test/observer"
-)
-
-// Of every group; these are the values of profile Fast.
-const (
-	heartbeat = 100 * time.Millisecond
-	timeout   = 500 * time.Millisecond
-	longest   = time.Second // lease
-	shortest  = 100 * time.Millisecond
 )
 
 // patience is how long a step may take. Then the measurement fails.
@@ -33,6 +26,7 @@ type plan struct {
 	agent, binary     string // its name, and path
 	network           string // of its loopback addresses, with a dot at the end
 	algorithm, safety string
+	profile           timing.Profile
 	size              int
 }
 
@@ -46,10 +40,10 @@ func (p plan) roster() roster.Roster {
 		Generation:   1,
 		Algorithm:    p.algorithm,
 		Safety:       p.safety,
-		Heartbeat:    heartbeat,
-		Timeout:      timeout,
-		Lease:        longest,
-		LeaseMinimum: shortest,
+		Heartbeat:    p.profile.Heartbeat,
+		Timeout:      p.profile.Timeout,
+		Lease:        p.profile.Lease,
+		LeaseMinimum: p.profile.LeaseMinimum,
 		Preemption:   roster.Never,
 	}
 	for i := range p.size {
@@ -196,7 +190,7 @@ func (g *group) ready(ctx context.Context) (coordinator string, err error) {
 		}
 		since = slices.MaxFunc([]time.Time{since, g.mended}, time.Time.Compare)
 		// at any moment of a heartbeat: a fault that keeps step with the renewals finds leases of one age
-		if err := g.until(ctx, since.Add(g.settling()+rand.N(heartbeat))); err != nil {
+		if err := g.until(ctx, since.Add(g.settling()+rand.N(g.profile.Heartbeat))); err != nil {
 			return "", err
 		}
 		if g.still(ctx, agreed.Coordinator) == nil { // else it was not quiet yet
@@ -233,9 +227,9 @@ func (g *group) still(ctx context.Context, coordinator string) error {
 // nobody after its restart, and those of the votes, which are for the longest lease.
 func (g *group) settling() time.Duration {
 	if g.safety == roster.Guarded {
-		return max(5*heartbeat, 2*longest)
+		return max(5*g.profile.Heartbeat, 2*g.profile.Lease)
 	}
-	return 5 * heartbeat
+	return 5 * g.profile.Heartbeat
 }
 
 // until waits for an instant.

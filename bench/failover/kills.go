@@ -22,8 +22,7 @@ type failovers struct {
 // alike. All processes of a group start at once: "formed after" is from the first one's start until
 // all agree.
 func kills(ctx context.Context, o options) error {
-	fmt.Printf("From SIGKILL of the coordinator, in milliseconds; heartbeat %v, leases of %v to %v:"+
-		"\n\n", heartbeat, shortest, longest)
+	fmt.Printf("From SIGKILL of the coordinator, in milliseconds; profile %s:\n\n", o.profile)
 	fmt.Println("| algorithm | processes | safety | agent | formed after | kills " +
 		"| every survivor names the new one: median | p90 | p99 | max " +
 		"| the new one may act: median | p90 | p99 | max | resident, median agent |")

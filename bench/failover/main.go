@@ -28,6 +28,7 @@ import (
 
 	"github.com/podesta-dev/podesta/internal/election"
 	"github.com/podesta-dev/podesta/internal/roster"
+	"github.com/podesta-dev/podesta/internal/timing"
 	"github.com/podesta-dev/podesta/test/quantile"
 )
 
@@ -69,6 +70,7 @@ type options struct {
 	algorithms []string
 	sizes      []int
 	safeties   []string
+	profile    string
 	kills      int
 	span       time.Duration
 }
@@ -88,6 +90,7 @@ func (o *options) flagSet(command string) *pflag.FlagSet {
 	f.IntSliceVar(&o.sizes, "processes", []int{5, 20}, "the sizes of groups, 2 to 250")
 	f.StringSliceVar(&o.safeties, "safety", []string{roster.Classic, roster.Guarded},
 		"Classic, Guarded or both")
+	f.StringVar(&o.profile, "profile", timing.Default, "the timing: Fast, Balanced or Patient")
 	return f
 }
 
@@ -96,6 +99,10 @@ func (o options) validate() error {
 		if safety != roster.Classic && safety != roster.Guarded {
 			return fmt.Errorf("--safety %s: must be %s or %s", safety, roster.Classic, roster.Guarded)
 		}
+	}
+	if _, ok := timing.Of(o.profile); !ok {
+		return fmt.Errorf("--profile %s: must be %s, %s or %s", o.profile, timing.Fast,
+			timing.Balanced, timing.Patient)
 	}
 	for _, size := range o.sizes {
 		if size < 2 || size > 250 {
@@ -119,6 +126,7 @@ func (o options) each(measure func(plans []plan) error) error {
 }
 
 func (o options) plans(algorithm string, size int) (all []plan) {
+	profile, _ := timing.Of(o.profile)
 	for _, agent := range o.agents {
 		name, path, ok := strings.Cut(agent, "=")
 		if !ok {
@@ -131,6 +139,7 @@ func (o options) plans(algorithm string, size int) (all []plan) {
 				network:   fmt.Sprintf("127.%d.%d.", 71+len(all), os.Getpid()%250), // no other run's
 				algorithm: algorithm,
 				safety:    safety,
+				profile:   profile,
 				size:      size,
 			})
 		}

@@ -11,8 +11,8 @@ import (
 
 // quiet measures what groups send when nothing happens, and what that costs.
 func quiet(ctx context.Context, o options) error {
-	fmt.Printf("Messages a second in a quiet group, and CPU in percent of a core, over %v:\n\n",
-		o.span)
+	fmt.Printf("Messages a second in a quiet group with profile %s, and CPU in percent of a core, "+
+		"over %v:\n\n", o.profile, o.span)
 	fmt.Println("| algorithm | safety | agent | processes | formed after " +
 		"| of the group | of the coordinator | of the median process | questions and answers " +
 		"| lease requests and responses | of elections | CPU, coordinator | CPU, median agent | " +

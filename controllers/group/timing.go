@@ -35,7 +35,7 @@ func timingStatus(group *v1.ElectionGroup) *v1.TimingStatus {
 	}
 }
 
-// adjustedTiming says which values of the profile do not fit the fields that are set; empty: all do.
+// adjustedTiming says which values of the profile do not fit the fields that are set; empty: none.
 func adjustedTiming(group *v1.ElectionGroup) string {
 	_, adjusted := timingOf(group)
 	var all []string

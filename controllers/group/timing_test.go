@@ -11,7 +11,7 @@ import (
 )
 
 // Agents get what the profile and the fields that override it come to, and the status shows the
-// same. A value of the profile that does not fit gives way, and condition Degraded says what to set.
+// same. A value of the profile that does not fit gives way. Condition Degraded says what to set.
 func TestTiming(t *testing.T) {
 	for name, c := range map[string]struct {
 		timing  v1.Timing

@@ -108,8 +108,8 @@ func (a Adjusted) String() string {
 
 // With returns the timing of the profile, where set overrides single fields. A value of the profile
 // gives way if it does not fit a field that is set: the heartbeat and the shortest lease get
-// shorter, the timeout and the longest lease longer. With does not check whether the fields that are
-// set fit each other.
+// shorter, the timeout and the longest lease longer. With does not check whether the fields that
+// are set fit each other.
 func (p Profile) With(set Timing, guarded bool) (t Timing, adjusted []Adjusted) {
 	t = Timing{
 		Heartbeat:    cmp.Or(set.Heartbeat, p.Heartbeat),
