@@ -148,7 +148,7 @@ func TestRefusedCreation(t *testing.T) {
 		}, ""},
 		{"a Classic group has no lease that could be too short", func(g *podestav1.ElectionGroup) {
 			g.Spec.Safety = podestav1.Classic
-			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.LeaseMilliseconds = 251, 1000
+			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.TimeoutMilliseconds = 251, 502
 		}, ""},
 		{"a lease too short", func(g *podestav1.ElectionGroup) {
 			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.LeaseMilliseconds = 10, 39
