@@ -5,16 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
 // DefaultURL is the address at which an agent serves the app in its pod, unless its flag
 // --app-address says otherwise.
 const DefaultURL = "http://127.0.0.1:4040"
+
+// PathVariable names the environment variable that injection sets in the containers of the app: the
+// agent's address, without a scheme.
+const PathVariable = "ELECTOR_PATH"
 
 const (
 	// patience is how long a question waits for an answer. Permissions last about a second, so a later
@@ -24,17 +32,18 @@ const (
 	maxAnswer = 64 << 10
 )
 
-// Client asks one agent. The zero Client asks the agent at DefaultURL. It is safe for concurrent
-// use.
+// Client asks one agent. The zero Client asks the agent of its pod. It is safe for concurrent use.
 type Client struct {
-	// URL is the base URL of the agent, without a path; empty means DefaultURL.
+	// URL is the base URL of the agent, without a path. If it is empty, the agent is at the address
+	// that the environment variable ELECTOR_PATH has; without that, at DefaultURL.
 	URL string
 	// HTTP makes the requests; nil means a client with http.DefaultTransport. Its Timeout is for
 	// questions: sessions and streams have none.
 	HTTP *http.Client
 	// Report, if non-nil, is called with each failure after which Run, KeepSession and Watch go on,
 	// for a log: the agent is not there, a session or stream has ended, or the work returned an
-	// error after its permission had ended. It must return soon.
+	// error after its permission had ended. It must return soon. If Report is nil, the client logs
+	// once, by slog, that no agent listens at a URL, and nothing else.
 	Report func(error)
 	// StopWithin is how long the work of Run may need to stop when its permission is not renewed. Its
 	// context ends that long before the deadline: at the latest when a quarter of the permission is
@@ -49,30 +58,56 @@ type Client struct {
 	Overdue func(why error)
 }
 
-// base is the agent's URL.
-func (c *Client) base() string {
-	if c.URL == "" {
+// BaseURL returns the URL of the agent that this client asks.
+func (c *Client) BaseURL() string {
+	address := os.Getenv(PathVariable)
+	switch {
+	case c.URL != "":
+		return c.URL
+	case address == "":
 		return DefaultURL
+	case strings.Contains(address, "://"):
+		return address
+	default:
+		return "http://" + address
 	}
-	return c.URL
 }
 
 // Check returns an error if URL is none, and never will be. It asks nobody. Another scheme than
 // http and https needs a transport in HTTP that knows it.
 func (c *Client) Check() error {
-	u, err := url.Parse(c.base())
+	u, err := url.Parse(c.BaseURL())
 	switch own := c.HTTP != nil && c.HTTP.Transport != nil; {
 	case err != nil, u.Scheme == "":
 	case own, (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
 		return nil
 	}
-	return fmt.Errorf("the agent's URL must be like %s, and is %q", DefaultURL, c.base())
+	return fmt.Errorf("the agent's URL must be like %s, and is %q", DefaultURL, c.BaseURL())
 }
 
 // report tells of a failure, unless ctx has ended: then nothing goes on.
 func (c *Client) report(ctx context.Context, err error) {
-	if c.Report != nil && ctx.Err() == nil {
+	switch {
+	case ctx.Err() != nil:
+	case c.Report != nil:
 		c.Report(err)
+	default:
+		sayIfAbsent(c.BaseURL(), err)
+	}
+}
+
+// absent are the URLs at which no agent listened, and for which the log says so. A program has few.
+var absent sync.Map
+
+// sayIfAbsent logs, once for each URL, that no agent listens there.
+func sayIfAbsent(base string, err error) {
+	var refused *net.OpError
+	if !errors.As(err, &refused) || refused.Op != "dial" {
+		return
+	}
+	if _, said := absent.LoadOrStore(base, true); !said {
+		slog.Warn("no Podesta agent listens at this URL, so this process does not coordinate. It waits "+
+			"for the agent. Does the pod have the sidecar podesta-agent?", "url", base, "error", err)
 	}
 }
 
@@ -140,7 +175,7 @@ func (c *Client) send(ctx context.Context, method, path string, headers ...strin
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	base, client := c.base(), c.HTTP
+	base, client := c.BaseURL(), c.HTTP
 	if client == nil {
 		client = &http.Client{}
 	}

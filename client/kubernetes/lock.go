@@ -62,8 +62,8 @@ type Lock struct {
 	leaseLasts time.Duration
 }
 
-// NewLock returns a lock that asks this agent; nil means the one in the same pod, at
-// agent.DefaultURL. Failures to reach it are logged, by klog, unless the client has a Report. The
+// NewLock returns a lock that asks this agent; nil means the one of this pod (see
+// agent.Client.URL). Failures to reach it are logged, by klog, unless the client has a Report. The
 // session that makes this process a candidate is opened when the election begins, not here.
 func NewLock(client *agent.Client) *Lock {
 	if client == nil {
@@ -389,10 +389,7 @@ func (l *Lock) Identity() string {
 
 // Describe returns what the lock is, for logs.
 func (l *Lock) Describe() string {
-	url := l.agent.URL
-	if url == "" {
-		url = agent.DefaultURL
-	}
+	url := l.agent.BaseURL()
 	if l.lease != nil {
 		return "Podesta (agent at " + url + ") and Lease " + l.lease.Describe()
 	}

@@ -85,7 +85,8 @@ func runProcess(ctx context.Context, args []string) error {
 	flags := flag.NewFlagSet("device process", flag.ContinueOnError)
 	name := flags.String("name", "", "this process")
 	url := flags.String("device", "", "the URL of the device")
-	itsAgent := flags.String("agent", agent.DefaultURL, "the agent of this process")
+	itsAgent := flags.String("agent", "",
+		"the URL of the agent; default: the address in $ELECTOR_PATH")
 	pause := flags.Duration("pause", 100*time.Millisecond, "between two acts at the device")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -52,7 +52,8 @@ func runProcess(ctx context.Context, args []string) error {
 	name := flags.String("name", "", "this process")
 	database := flags.String("database", os.Getenv("DATABASE_URL"),
 		"the URL of the database; default: $DATABASE_URL")
-	url := flags.String("agent", agent.DefaultURL, "the agent of this process")
+	url := flags.String("agent", "",
+		"the URL of the agent; default: the address in $ELECTOR_PATH")
 	takes := flags.Duration("takes", 100*time.Millisecond, "how long a job takes at least")
 	if err := flags.Parse(args); err != nil {
 		return err

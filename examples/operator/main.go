@@ -32,7 +32,7 @@ import (
 )
 
 func main() {
-	url := flag.String("agent", agent.DefaultURL, "the agent in this pod")
+	url := flag.String("agent", "", "the URL of the agent; default: the address in $ELECTOR_PATH")
 	flag.Parse()
 	ctrl.SetLogger(zap.New())
 	// with the agent in the same pod: podesta.LeaderElection

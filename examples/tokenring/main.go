@@ -53,7 +53,8 @@ func runProcess(ctx context.Context, args []string) error {
 	listen := flags.String("listen", ":8080", "where it listens to the others")
 	ring := flags.String("ring", "", "all processes in their order, as NAME=HOST:PORT,…")
 	device := flags.String("device", "", "the URL of the device")
-	url := flags.String("agent", agent.DefaultURL, "the agent of this process")
+	url := flags.String("agent", "",
+		"the URL of the agent; default: the address in $ELECTOR_PATH")
 	pause := flags.Duration("pause", 100*time.Millisecond, "between two acts at the device")
 	if err := flags.Parse(args); err != nil {
 		return err

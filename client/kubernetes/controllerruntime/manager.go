@@ -36,8 +36,8 @@ import (
 // Lock is a lock of package client/kubernetes for one manager.
 type Lock struct{ *kubernetes.Lock }
 
-// NewLock returns a lock that asks this agent; nil means the one in the same pod, at
-// agent.DefaultURL.
+// NewLock returns a lock that asks this agent; nil means the one of this pod (see
+// agent.Client.URL).
 func NewLock(client *agent.Client) Lock { return Lock{kubernetes.NewLock(client)} }
 
 // WithoutExit returns the lock, which does not end the process any more. It is for programs that
