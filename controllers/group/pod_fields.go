@@ -28,6 +28,7 @@ func PodFields(object any) (any, error) {
 		},
 		Status: corev1.PodStatus{
 			Phase:                 pod.Status.Phase,
+			Reason:                pod.Status.Reason,
 			PodIP:                 pod.Status.PodIP,
 			Conditions:            conditionFields(pod.Status.Conditions),
 			InitContainerStatuses: statusFields(pod.Status.InitContainerStatuses),
@@ -85,19 +86,31 @@ func conditionFields(all []corev1.PodCondition) (some []corev1.PodCondition) {
 	return some
 }
 
-// statusFields keeps which containers run, wait or have ended.
+// statusFields keeps which containers run, wait or have ended, why, and how often they restarted.
 func statusFields(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 	some := make([]corev1.ContainerStatus, len(all))
 	for i := range all {
-		some[i].Name = all[i].Name
-		switch state := all[i].State; {
-		case state.Running != nil:
-			some[i].State.Running = &corev1.ContainerStateRunning{}
-		case state.Terminated != nil:
-			some[i].State.Terminated = &corev1.ContainerStateTerminated{}
-		case state.Waiting != nil:
-			some[i].State.Waiting = &corev1.ContainerStateWaiting{Reason: state.Waiting.Reason}
+		some[i] = corev1.ContainerStatus{
+			Name:                 all[i].Name,
+			State:                stateFields(all[i].State),
+			LastTerminationState: stateFields(all[i].LastTerminationState),
+			RestartCount:         all[i].RestartCount,
 		}
 	}
 	return some
+}
+
+func stateFields(state corev1.ContainerState) (kept corev1.ContainerState) {
+	switch {
+	case state.Running != nil:
+		kept.Running = &corev1.ContainerStateRunning{}
+	case state.Terminated != nil:
+		kept.Terminated = &corev1.ContainerStateTerminated{
+			Reason:   state.Terminated.Reason,
+			ExitCode: state.Terminated.ExitCode,
+		}
+	case state.Waiting != nil:
+		kept.Waiting = &corev1.ContainerStateWaiting{Reason: state.Waiting.Reason}
+	}
+	return kept
 }

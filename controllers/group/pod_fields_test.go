@@ -39,8 +39,8 @@ func somePods() map[string]*corev1.Pod {
 	states := func(agent, app corev1.ContainerState) func(*corev1.Pod) {
 		return func(pod *corev1.Pod) {
 			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{
-				{Name: v1.AgentContainer, Image: "agent", State: agent}}
-			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: app}}
+				{Name: v1.AgentContainer, Image: "agent", State: *agent.DeepCopy()}}
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "app", State: *app.DeepCopy()}}
 		}
 	}
 	ended := func(reason string) func(*corev1.Pod) {
@@ -68,6 +68,22 @@ func somePods() map[string]*corev1.Pod {
 		"agent ended": states(over, running),
 		"ended":       ended("PodFailed"),
 		"lost":        ended("NodeLost"),
+		"not found by its kubelet": func(pod *corev1.Pod) {
+			ended("PodFailed")(pod)
+			pod.Status.ContainerStatuses[0].State.Terminated.Reason = "ContainerStatusUnknown"
+		},
+		"not found before": func(pod *corev1.Pod) {
+			ended("PodFailed")(pod)
+			pod.Status.ContainerStatuses[0].LastTerminationState = corev1.ContainerState{
+				Terminated: &corev1.ContainerStateTerminated{Reason: "ContainerStatusUnknown"}}
+		},
+		"restarted": func(pod *corev1.Pod) {
+			states(crashing, running)(pod)
+			pod.Status.InitContainerStatuses[0].RestartCount = 5
+			pod.Status.InitContainerStatuses[0].LastTerminationState = corev1.ContainerState{
+				Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}}
+		},
+		"evicted": func(pod *corev1.Pod) { pod.Status.Phase, pod.Status.Reason = corev1.PodFailed, "Evicted" },
 		"half ended": func(pod *corev1.Pod) {
 			ended("PodFailed")(pod)
 			pod.Status.ContainerStatuses[0].State = running
