@@ -39,9 +39,9 @@ type ElectionGroupStatus struct {
 	// +optional
 	Timing *TimingStatus `json:"timing,omitempty"`
 
-	// toleratedFailures is the number of voters that can fail while a majority of the voters on the
-	// roster remains. Absent in Classic groups, which need no majority, and while there are no
-	// voters.
+	// toleratedFailures is the number of voters that can fail now: how many more of them report to
+	// the manager than a majority of the voters on the roster. Absent in Classic groups, which need
+	// no majority, and while there are no voters.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ToleratedFailures *int32 `json:"toleratedFailures,omitempty"`

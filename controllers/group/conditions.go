@@ -17,6 +17,7 @@ type findings struct {
 	processes []process
 	rows      []v1.ProcessStatus
 	choice    choice
+	reporting int            // voters that report, as the table shows it
 	lagging   int            // connected processes that do not use the persisted roster yet
 	step      rosterDecision // what was decided about the roster
 	service   seenService
@@ -113,11 +114,11 @@ func readyCondition(elected, stalled metav1.Condition) metav1.Condition {
 	return c
 }
 
-// degradedCondition adds, for a Guarded group, how many voters it can lose.
+// degradedCondition adds, for a Guarded group, how many voters it can lose now.
 func degradedCondition(f findings) metav1.Condition {
 	c := healthCondition(f)
 	if guarded(f.group) && f.choice.voters > 0 {
-		c.Message += "; " + survival(f.choice.voters)
+		c.Message += "; " + survival(f.choice.voters, f.reporting)
 	}
 	return c
 }

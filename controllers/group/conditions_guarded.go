@@ -107,13 +107,19 @@ func without(names, others []string) []string {
 		func(name string) bool { return slices.Contains(others, name) })
 }
 
-// survival describes how many voters of n the group can lose. An even number survives no more than
-// the odd one below it.
-func survival(n int) string {
-	tolerated := lease.Tolerates(n)
+// survival describes how many voters of n the group can lose now, when so many of them report. An
+// even number survives no more than the odd one below it.
+func survival(n, reporting int) string {
+	tolerated, majority := lease.Tolerates(n), membership.Majority(n)
 	switch {
-	case n == 0:
-		return "there are no voters"
+	case reporting < majority:
+		return fmt.Sprintf("%d of the %d voters report, and a majority is %d", reporting, n, majority)
+	case reporting < n && reporting == majority:
+		return fmt.Sprintf("%d of the %d voters report, and the group can lose none of them",
+			reporting, n)
+	case reporting < n:
+		return fmt.Sprintf("%d of the %d voters report, and the group can lose %d of them", reporting,
+			n, reporting-majority)
 	case n == 1:
 		return "the only voter acts alone, and the group cannot lose it"
 	case n == 2:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -361,17 +362,48 @@ func TestVotersToComeAreReconciling(t *testing.T) {
 }
 
 func TestSurvival(t *testing.T) {
-	for n, want := range map[int]string{
-		0: "there are no voters",
-		1: "the only voter acts alone, and the group cannot lose it",
-		2: "the group can lose none of its 2 voters; with 3 it could lose 1",
-		3: "the group can lose 1 of its 3 voters",
-		4: "the group can lose 1 of its 4 voters, as with 3; with 5 it could lose 2",
-		7: "the group can lose 3 of its 7 voters",
+	type voters struct{ all, reporting int }
+	for n, want := range map[voters]string{
+		{1, 1}: "the only voter acts alone, and the group cannot lose it",
+		{2, 2}: "the group can lose none of its 2 voters; with 3 it could lose 1",
+		{3, 3}: "the group can lose 1 of its 3 voters",
+		{4, 4}: "the group can lose 1 of its 4 voters, as with 3; with 5 it could lose 2",
+		{7, 7}: "the group can lose 3 of its 7 voters",
+		{5, 4}: "4 of the 5 voters report, and the group can lose 1 of them",
+		{5, 3}: "3 of the 5 voters report, and the group can lose none of them",
+		{5, 2}: "2 of the 5 voters report, and a majority is 3",
+		{1, 0}: "0 of the 1 voters report, and a majority is 1",
 	} {
-		if got := survival(n); got != want {
-			t.Errorf("%d voters: %q, want %q", n, got, want)
+		if got := survival(n.all, n.reporting); got != want {
+			t.Errorf("%+v: %q, want %q", n, got, want)
 		}
+	}
+}
+
+// What is published is what can be lost now, in the number and in the sentence. Every process that
+// has failed is named, with what Kubernetes says of it.
+func TestTwoOfFiveAreDown(t *testing.T) {
+	s := voting(5).holding("p-4", 7, 0, 1, 4).shown()
+	for i := range 2 {
+		s.pods[2+i].Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: v1.AgentContainer,
+			RestartCount: int32(5 * (1 - i)),
+			State: corev1.ContainerState{
+				Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+			LastTerminationState: corev1.ContainerState{
+				Terminated: &corev1.ContainerStateTerminated{Reason: "OOMKilled", ExitCode: 137}}}}
+	}
+	s.pods[3].Status.Phase, s.pods[3].Status.Reason = corev1.PodFailed, "Evicted"
+	for _, i := range []int{2, 3} {
+		delete(s.sightings, s.pods[i].UID)
+	}
+	v := decideStatus(s.observation, rosterDecision{})
+	if got := v.status.ToleratedFailures; got == nil || *got != 0 {
+		t.Errorf("it tolerates %v", got)
+	}
+	const want = "p-2 (podesta-agent: CrashLoopBackOff after OOMKilled, 5 restarts), p-3 (Evicted) " +
+		"have crashed; 3 of the 5 voters report, and the group can lose none of them"
+	if got := meta.FindStatusCondition(v.status.Conditions, v1.ConditionDegraded).Message; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
 

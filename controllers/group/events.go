@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/membership"
 )
 
 // notification is an event to be recorded on the group.
@@ -207,8 +208,8 @@ func voterEvents(was, is *v1.RosterStatus) []notification {
 	var all []notification
 	before, now := votersOnly(was), votersOnly(is)
 	if changes := changesOf(before, now); changes != "" {
-		note := fmt.Sprintf("voters: %s; %s (roster generation %d)", changes,
-			survival(len(now.Members)), is.Generation)
+		note := fmt.Sprintf("voters: %s; a majority of the %d is %d (roster generation %d)", changes,
+			len(now.Members), membership.Majority(len(now.Members)), is.Generation)
 		all = append(all,
 			notification{corev1.EventTypeNormal, "VotersChanged", "UpdateRoster", note})
 	}

@@ -27,6 +27,7 @@ func readings(pod *corev1.Pod) map[string]any {
 		"agentEnded":  agentEnded(pod),
 		"hasAgent":    hasAgent(pod),
 		"nothingRuns": nothingRuns(pod),
+		"trouble":     trouble(pod),
 		"workloadOf":  workloadOf(pod),
 	}
 }

@@ -32,7 +32,8 @@ func problems(f findings) []problem {
 	}
 	var all []problem
 	if len(crashed) > 0 {
-		all = append(all, problem{"ProcessesCrashed", crashedMessage(crashed)})
+		all = append(all, problem{"ProcessesCrashed", fmt.Sprintf("%s %s crashed",
+			withTrouble(crashed, f.processes), plural(len(crashed), "has", "have"))})
 	}
 	if f.choice.views > 1 {
 		all = append(all, problem{"ViewsDiffer",
@@ -44,7 +45,7 @@ func problems(f findings) []problem {
 	}
 	if len(unknown) > 0 {
 		all = append(all, problem{"ProcessesUnknown",
-			fmt.Sprintf("%s %s not report to the manager", enumerate(unknown),
+			fmt.Sprintf("%s %s not report to the manager", withTrouble(unknown, f.processes),
 				plural(len(unknown), "does", "do"))})
 	}
 	if message := unsupportedAgents(f); message != "" {

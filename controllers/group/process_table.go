@@ -265,9 +265,24 @@ func departing(pod *corev1.Pod) bool {
 	return pod == nil || pod.DeletionTimestamp != nil || finished(pod)
 }
 
-// runningOf returns how many processes on the roster run, of how many that are on it, such as 4/5.
-func runningOf(rows []v1.ProcessStatus, r *v1.RosterStatus) string {
-	running, members := 0, map[string]bool{}
+// reportingVoters returns how many voters report, as the table shows it. A process with the name of
+// a voter whose pod is gone is another one.
+func reportingVoters(rows []v1.ProcessStatus, r *v1.RosterStatus) (n int) {
+	connected := map[string]bool{}
+	for _, row := range rows {
+		connected[row.Name] = ptr.Deref(row.Connected, false)
+	}
+	for _, m := range votersIn(r) {
+		if connected[m.Name] && m.GoneSince.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+// readyOf returns how many processes on the roster run, of how many that are on it, such as 4/5.
+func readyOf(rows []v1.ProcessStatus, r *v1.RosterStatus) string {
+	ready, members := 0, map[string]bool{}
 	if r != nil {
 		for _, m := range r.Members {
 			members[m.Name] = true

@@ -91,16 +91,18 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		recheck: chosen.recheck,
 		role:    decideRole(o, chosen.name),
 	}
-	if voters := len(votersIn(o.published.Roster)); guarded(o.group) && voters > 0 {
-		d.status.ToleratedFailures = new(
-			int32(lease.Tolerates(voters))) //nolint:gosec // a roster has 100 voters at most
-	}
 	for _, p := range all {
 		row, recheck := rowOf(p, chosen, o.now)
 		d.status.Processes = append(d.status.Processes, row)
 		d.recheck = sooner(d.recheck, recheck)
 	}
-	d.status.Running = runningOf(d.status.Processes, o.published.Roster)
+	reporting := reportingVoters(d.status.Processes, o.published.Roster)
+	if voters := len(votersIn(o.published.Roster)); guarded(o.group) && voters > 0 {
+		d.status.ToleratedFailures = new(
+			//nolint:gosec // a roster has 100 voters at most
+			int32(max(reporting-membership.Majority(voters), 0)))
+	}
+	d.status.Ready = readyOf(d.status.Processes, o.published.Roster)
 	d.status.Coordinator = coordinatorStatus(all, chosen, o)
 	d.status.Elections = electionsOf(all, chosen, o)
 	f := findings{
@@ -108,6 +110,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		processes: all,
 		rows:      d.status.Processes,
 		choice:    chosen,
+		reporting: reporting,
 		lagging:   lagging(all, o),
 		step:      step,
 		service:   o.service,

@@ -17,12 +17,12 @@ func (s *subject) adviceOn(kind, reason string) advice {
 		known = reasons[v1.ConditionCoordinatorElected][reason]
 	}
 	fill := strings.NewReplacer("GROUP", name(s.group.Name), "NAMESPACE", name(s.group.Namespace),
-		"POD", s.podFor(reason))
+		"PODS", strings.Join(s.podsFor(reason), " "), "POD", s.podsFor(reason)[0])
 	return advice{means: known.means, do: fill.Replace(known.do)}
 }
 
-// podFor returns the pod to look at first.
-func (s *subject) podFor(reason string) string {
+// podsFor returns the pods to look at, the highest first; POD if there is none.
+func (s *subject) podsFor(reason string) (names []string) {
 	standing := StandingCandidate
 	switch reason {
 	case "ProcessesCrashed":
@@ -33,10 +33,13 @@ func (s *subject) podFor(reason string) string {
 	for _, p := range s.processes {
 		if p.Standing == standing || standing == StandingSilent && p.State == string(v1.ProcessUnknown) &&
 			p.Agent == "" {
-			return p.Name
+			names = append(names, p.Name)
 		}
 	}
-	return "POD"
+	if len(names) == 0 {
+		return []string{"POD"}
+	}
+	return names
 }
 
 const (
@@ -73,7 +76,7 @@ var reasons = map[string]map[string]advice{
 		},
 	},
 	v1.ConditionDegraded: {
-		"ProcessesCrashed": {do: "Find out why: kubectl describe pod POD -n NAMESPACE."},
+		"ProcessesCrashed": {do: "Find out why: kubectl describe pod PODS -n NAMESPACE."},
 		"ViewsDiffer":      {do: checkLinks},
 		"AgentMissing": {
 			do: "Restart the workloads that the message names. Before Kubernetes 1.36, or without " +

@@ -3,6 +3,7 @@ package display
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
@@ -404,5 +406,36 @@ func TestDuration(t *testing.T) {
 		if got := Duration(time.Duration(seconds) * time.Second); got != want {
 			t.Errorf("%d: %s, want %s", seconds, got, want)
 		}
+	}
+}
+
+// What the manager has published is what is shown: the voters that may fail now.
+func TestToleratedFailures(t *testing.T) {
+	files, err := filepath.Glob("testdata/groups/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no groups: %v", err)
+	}
+	for _, file := range files {
+		g := &v1.ElectionGroup{}
+		if text, err := os.ReadFile(file); err != nil || yaml.Unmarshal(text, g) != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		shown := Of(g, noon)
+		if published := g.Status.ToleratedFailures; shown.Voters != nil && published != nil &&
+			int(*published) != shown.Voters.MayFail {
+			t.Errorf("%s: %d may fail as published, %d as shown", g.Name, *published,
+				shown.Voters.MayFail)
+		}
+	}
+}
+
+// Each pod that has failed is named, not only one of them.
+func TestAllCrashedPodsAreToBeLookedAt(t *testing.T) {
+	g := healthy(5)
+	silence(g, v1.ProcessCrashed, 1, 3)
+	say(g, v1.ConditionDegraded, metav1.ConditionTrue, "ProcessesCrashed")
+	problems := Of(g, noon).Problems
+	if len(problems) != 1 || problems[0].Do != "Find out why: kubectl describe pod p-3 p-1 -n shop." {
+		t.Errorf("%+v", problems)
 	}
 }
