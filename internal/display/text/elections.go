@@ -17,13 +17,22 @@ func (o Options) elections(b *strings.Builder, g display.Group) {
 	if !o.Wide {
 		shown = shown[:min(len(shown), maxElections)]
 	}
-	heading := []string{"ELECTED", "AGO", "AFTER", "EPOCH", "CALLED BY", "REASON", "MESSAGES", "TOOK",
-		"ALGORITHM"}
+	columns := []column{
+		{title: "ELECTED", names: true},
+		{title: "AGO"},
+		{title: "AFTER", names: true},
+		{title: "EPOCH", gives: 3},
+		{title: "CALLED BY", gives: 4, names: true},
+		{title: "REASON", gives: 1},
+		{title: "MESSAGES", gives: 5},
+		{title: "TOOK", gives: 2},
+		{title: "ALGORITHM"},
+	}
 	rows := make([][]cell, 0, len(shown))
 	for _, e := range shown {
 		rows = append(rows, o.election(e))
 	}
-	o.table(b, heading, rows)
+	o.table(b, columns, rows)
 	if rest := len(g.Elections) - len(shown); rest > 0 {
 		o.hang(b, "", "… ", faint, fmt.Sprintf("%d earlier; -o wide shows them", rest))
 	}

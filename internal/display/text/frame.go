@@ -39,9 +39,9 @@ func (f Frame) Draw(text, note string) string {
 // what they do when it is full.
 func (f Frame) columns() int { return max(f.Columns-1, 1) }
 
-// clip cuts a line. Escape sequences for colours take no room.
+// clip cuts a line, and marks that. Escape sequences for colours take no room.
 func clip(line string, width int) string {
-	used, escape := 0, false
+	used, escape, last := 0, false, 0
 	for i, r := range line {
 		switch {
 		case r == '\x1b':
@@ -50,7 +50,10 @@ func clip(line string, width int) string {
 			escape = r != 'm'
 		default:
 			if used += cells(string(r)); used > width {
-				return line[:i] + "\x1b[0m"
+				return line[:last] + "…\x1b[0m"
+			}
+			if used < width {
+				last = i + len(string(r))
 			}
 		}
 	}

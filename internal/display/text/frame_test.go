@@ -43,10 +43,10 @@ func TestFrameFits(t *testing.T) {
 func TestClip(t *testing.T) {
 	for line, want := range map[string]string{
 		"abc":                "abc",
-		"abcd":               "abc\x1b[0m",
+		"abcd":               "ab…\x1b[0m",
 		"\x1b[1mabc\x1b[0m":  "\x1b[1mabc\x1b[0m",
-		"\x1b[1mabcd":        "\x1b[1mabc\x1b[0m",
-		"a\x1b[1mb\x1b[0mcd": "a\x1b[1mb\x1b[0mc\x1b[0m",
+		"\x1b[1mabcd":        "\x1b[1mab…\x1b[0m",
+		"a\x1b[1mb\x1b[0mcd": "a\x1b[1mb…\x1b[0m",
 	} {
 		if got := clip(line, 3); got != want {
 			t.Errorf("%q: %q, want %q", line, got, want)

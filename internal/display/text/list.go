@@ -21,13 +21,25 @@ func Sort(groups []display.Group) {
 // List returns a line for each group, in the order given.
 func List(groups []display.Group, o Options) string {
 	var b strings.Builder
-	heading := []string{"NAMESPACE", "NAME", "STATE", "COORDINATOR", "SINCE", "RUNNING", "VOTERS",
-		"MAY FAIL", "NEXT", "REASON", "EPOCH", "SAFETY", "ALGORITHM", "PRIORITY", "ROSTER"}
+	columns := []column{
+		{title: "NAMESPACE", names: true},
+		{title: "NAME", names: true},
+		{title: "STATE"},
+		{title: "COORDINATOR", names: true},
+		{title: "FOR", gives: 3},
+		{title: "READY", gives: 2},
+		{title: "VOTERS", gives: 4},
+		{title: "MAY FAIL", gives: 5},
+		{title: "NEXT", gives: 6, names: true},
+		{title: "REASON", gives: 1},
+		{title: "EPOCH"}, {title: "SAFETY"}, {title: "ALGORITHM"}, {title: "PRIORITY"},
+		{title: "GENERATION"},
+	}
 	rows := make([][]cell, 0, len(groups))
 	for _, g := range groups {
 		rows = append(rows, o.group(g))
 	}
-	o.table(&b, heading, rows)
+	o.table(&b, columns, rows)
 	return b.String()
 }
 

@@ -12,12 +12,15 @@ import (
 
 // Options are how text is written.
 type Options struct {
-	// Width is where lines are wrapped, in characters; 0: at 100. Tables are not wrapped.
+	// Width is where lines are wrapped, in characters; 0: at 100. Tables fit into it; if it is 0 they
+	// are as wide as they are.
 	Width int
 	// Colour allows escape sequences for colours.
 	Colour bool
-	// Wide shows more columns, and all elections.
+	// Wide shows all columns, however wide, and all elections.
 	Wide bool
+	// NoHeaders leaves out the headings of tables.
+	NoHeaders bool
 	// Namespaces shows the namespace of each group of a list.
 	Namespaces bool
 }

@@ -10,13 +10,23 @@ import (
 
 // processes writes the process status table in the order of rank.
 func (o Options) processes(b *strings.Builder, g display.Group) {
-	heading := []string{"PROCESS", "PRIORITY", "STATE", "FOLLOWS", "EPOCH", "VOTER", "CONNECTED",
-		"CANDIDATE", "NOTE", "UID", "STATE ID"}
+	columns := []column{
+		{title: "PROCESS", names: true},
+		{title: "PRIORITY", gives: 5},
+		{title: "STATE"},
+		{title: "FOLLOWS", gives: 2, names: true},
+		{title: "EPOCH", gives: 6},
+		{title: "VOTER", gives: 3},
+		{title: "CONNECTED", gives: 4},
+		{title: "CANDIDATE"},
+		{title: "NOTE", gives: 1},
+		{title: "UID"}, {title: "STATE ID"},
+	}
 	rows := make([][]cell, 0, len(g.Processes))
 	for _, p := range g.Processes {
 		rows = append(rows, o.process(p, g))
 	}
-	o.table(b, heading, rows)
+	o.table(b, columns, rows)
 }
 
 func (o Options) process(p display.Process, g display.Group) []cell {

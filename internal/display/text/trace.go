@@ -85,7 +85,13 @@ func (o Options) events(b *strings.Builder, p trace.Picture) {
 			{text: clock},
 		})
 	}
-	o.table(b, []string{"", "#", "PROCESS", "WHAT", "ITS CLOCK"}, rows)
+	o.table(b, []column{
+		{},
+		{title: "#"},
+		{title: "PROCESS", names: true},
+		{title: "WHAT", names: true},
+		{title: "ITS CLOCK", gives: 1},
+	}, rows)
 	b.WriteString("\n")
 	if unordered {
 		o.hang(b, "  ", "~ ", faint, "Whether this happened before or after what is listed above it is "+
