@@ -80,14 +80,8 @@ func (q questioning) askOne(ctx context.Context, process string) (trace.Accounts
 func (q questioning) add(input *trace.Input, a answer, forbidden bool) {
 	shown := display.Printable(a.process, 253)
 	switch {
-	case a.err != nil && forbidden:
-		input.Absent[shown] = fmt.Sprintf("you may not forward ports to pods: that needs the verb "+
-			"create on pods/portforward in namespace %s, which the ClusterRole edit has (to see what you "+
-			"have: kubectl auth can-i create pods/portforward -n %s)", q.namespace, q.namespace)
-	case errors.Is(a.err, context.DeadlineExceeded):
-		input.Absent[shown] = "its agent has not answered in time"
 	case a.err != nil:
-		input.Absent[shown] = display.Printable(a.err.Error(), 300)
+		input.Absent[shown] = unanswered(a.err, forbidden, q.namespace)
 	case a.accounts.Process == "":
 		input.Absent[shown] = "its agent has no roster yet"
 	case a.accounts.Process != a.process:
@@ -96,6 +90,20 @@ func (q questioning) add(input *trace.Input, a answer, forbidden bool) {
 	default:
 		printable(&a.accounts)
 		input.Accounts = append(input.Accounts, a.accounts)
+	}
+}
+
+// unanswered says why an agent gives no answer.
+func unanswered(err error, forbidden bool, namespace string) string {
+	switch {
+	case forbidden:
+		return fmt.Sprintf("you may not forward ports to pods: that needs the verb create on "+
+			"pods/portforward in namespace %s, which the ClusterRole edit has (to see what you have: "+
+			"kubectl auth can-i create pods/portforward -n %s)", namespace, namespace)
+	case errors.Is(err, context.DeadlineExceeded):
+		return "its agent has not answered in time"
+	default:
+		return display.Printable(err.Error(), 300)
 	}
 }
 

@@ -35,8 +35,7 @@ const adoptExamples = `  # Adopt the newest roster that agents hold; you are ask
   kubectl election adopt scheduler -n shop --status`
 
 // newAdoptCommand returns the command that ends a group's standstill after its status was set back.
-func newAdoptCommand(in surroundings) *cobra.Command {
-	var at cluster
+func newAdoptCommand(in surroundings, at *cluster) *cobra.Command {
 	var status bool
 	var ask func(group string) error
 	command := &cobra.Command{
@@ -46,7 +45,7 @@ func newAdoptCommand(in surroundings) *cobra.Command {
 		Example: adoptExamples,
 		Args:    oneGroup,
 		RunE: func(c *cobra.Command, args []string) error {
-			o, err := in.operate(c, &at, args[0], ask)
+			o, err := in.operate(c, at, args[0], ask)
 			if err != nil {
 				return err
 			}
@@ -55,8 +54,7 @@ func newAdoptCommand(in surroundings) *cobra.Command {
 	}
 	ask = confirmation(command)
 	command.Flags().BoolVar(&status, "status", false, "the roster in the status counts")
-	at.addFlags(command)
-	command.ValidArgsFunction = groupNames(in, &at)
+	command.ValidArgsFunction = groupNames(in, at)
 	return command
 }
 

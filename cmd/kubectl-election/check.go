@@ -16,7 +16,8 @@ working: pods without one, CPU limits, quotas, NetworkPolicies, service meshes. 
 whether Podesta can be installed.
 
 Nothing is changed, and no pod is created: the command reads what you may read, and says what it
-could not see and which right that needs. It ends with code 9 if a check has failed.`
+could not see and which right that needs. It ends with code 9 if a check has failed, and
+with 12 if none has failed and some could not be made.`
 
 const checkExamples = `  # Can it be installed here?
   kubectl election check --pre
@@ -25,10 +26,9 @@ const checkExamples = `  # Can it be installed here?
   kubectl election check -A`
 
 // newCheckCommand returns the command that checks an installation.
-func newCheckCommand(in surroundings) *cobra.Command {
-	var at cluster
+func newCheckCommand(in surroundings, at *cluster) *cobra.Command {
 	var before, all bool
-	var output, system string
+	var output string
 	command := &cobra.Command{
 		Use:     "check",
 		Short:   "Check whether Podesta can be installed, or works",
@@ -44,11 +44,11 @@ func newCheckCommand(in surroundings) *cobra.Command {
 			return cobra.NoArgs(c, args)
 		},
 		RunE: func(c *cobra.Command, _ []string) error {
-			i, err := in.inspect(&at)
+			i, err := in.inspect(at)
 			if err != nil {
 				return err
 			}
-			i.system = system
+			i.system = at.system
 			if all {
 				i.namespace = ""
 			}
@@ -65,6 +65,10 @@ func newCheckCommand(in surroundings) *cobra.Command {
 			if check.Worst(results) == check.Failed {
 				return &failure{exitCheck, "a check has failed", nil}
 			}
+			if n := check.Unread(results); n > 0 {
+				return &failure{exitUnknown, fmt.Sprintf("none has failed, but %d of %d checks could not "+
+					"be made: the lines with ? say which rights they need", n, len(results)), nil}
+			}
 			return nil
 		},
 	}
@@ -72,8 +76,6 @@ func newCheckCommand(in surroundings) *cobra.Command {
 	f.BoolVar(&before, "pre", false, "check whether Podesta can be installed")
 	f.BoolVarP(&all, "all-namespaces", "A", false, "the groups of all namespaces")
 	f.StringVarP(&output, "output", "o", "", "json or yaml")
-	f.StringVar(&system, "system-namespace", "podesta-system", "the manager's namespace")
-	at.addFlags(command)
 	completeFormats(command, "json", "yaml")
 	return command
 }

@@ -61,7 +61,7 @@ func inspecting(t *testing.T, funcs interceptor.Funcs, objects ...client.Object)
 	in := around(nil)
 	in.inspect = func(c *cluster) (*inspector, error) {
 		return &inspector{
-			kube:      fakeServer{kube},
+			kube:      fakeServer{kube, nil},
 			namespace: c.overrides.Context.Namespace,
 			ask: func(context.Context) (check.Version, check.Clock, error) {
 				return check.Version{Major: 1, Minor: 34, Text: "v1.34.0"},

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	_ "k8s.io/client-go/plugin/pkg/client/auth/oidc" // as kubectl has it
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -12,11 +12,12 @@ import (
 type cluster struct {
 	rules     *clientcmd.ClientConfigLoadingRules
 	overrides clientcmd.ConfigOverrides
+	system    string // the manager's namespace
 }
 
-// addFlags adds them to a command.
-func (c *cluster) addFlags(command *cobra.Command) {
-	f := command.Flags()
+// addFlags adds them to all commands.
+func (c *cluster) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&c.system, "system-namespace", "podesta-system", "the manager's namespace")
 	c.rules = clientcmd.NewDefaultClientConfigLoadingRules()
 	f.StringVar(&c.rules.ExplicitPath, "kubeconfig", "", "path to the kubeconfig file")
 	clientcmd.BindOverrideFlags(&c.overrides, f, clientcmd.RecommendedConfigOverrideFlags(""))

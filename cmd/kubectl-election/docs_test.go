@@ -129,7 +129,7 @@ func TestCommandsOfTheRunbooks(t *testing.T) {
 		t.Errorf("the runbooks name %d commands", all)
 	}
 	for _, wrong := range []string{"kubectl election show g", "kubectl election status g --most",
-		"kubectl election forget -n x", "kubectl election status g h"} {
+		"kubectl election forget -n x", "kubectl election explain g h"} {
 		if understood(wrong) == nil {
 			t.Errorf("%s is taken for a command", wrong)
 		}

@@ -25,7 +25,7 @@ func checkFormat(output string, known ...string) error {
 
 // isDocument reports whether a format is for programs.
 func isDocument(format string) bool {
-	return format == "json" || format == "yaml" || format == "name"
+	return format == "json" || format == "yaml" || format == "name" || isJSONPath(format)
 }
 
 // items is a list of groups for programs.
@@ -58,10 +58,12 @@ func writeDocument(out io.Writer, format, name string, document any) error {
 
 // encode returns a document in a format. Without an indent, JSON is on one line.
 func encode(format, name string, document any, indent string) ([]byte, error) {
-	switch format {
-	case "name":
+	switch {
+	case isJSONPath(format):
+		return findJSONPath(format, document)
+	case format == "name":
 		return []byte("electiongroup.podesta.dev/" + display.Printable(name, 253) + "\n"), nil
-	case "yaml":
+	case format == "yaml":
 		return yaml.Marshal(document)
 	default:
 		var b bytes.Buffer

@@ -27,6 +27,8 @@ const (
 	exitNotDone     = 8  // the manager has not done in time what was asked
 	exitCheck       = 9  // of check: a check has failed
 	exitNoElection  = 10 // of trace: there is no such election
+	exitStale       = 11 // what was shown is old: no manager keeps it up to date
+	exitUnknown     = 12 // of check: none has failed, and some could not be made
 	exitInterrupted = 130
 )
 
@@ -64,6 +66,7 @@ func usage(err error) error {
 type reading struct {
 	verb            string // get, list or watch
 	namespace, name string // empty: all
+	labels          string // a selector; empty: all
 }
 
 func (r reading) String() string {

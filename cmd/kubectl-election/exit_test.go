@@ -125,7 +125,7 @@ func TestWrongUsage(t *testing.T) {
 	in := around(fakeCluster(t, interceptor.Funcs{}))
 	for _, line := range []string{
 		"nonsense",
-		"status a b",
+		"status a b -w",
 		"status -o nonsense",
 		"explain",
 		"trace --last 0 g",

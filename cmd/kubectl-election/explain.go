@@ -15,14 +15,14 @@ those that rank higher do not coordinate. Say who would be next if it died now, 
 nobody would coordinate, and what is not certain about that. If nobody coordinates, say why, and
 what to do.
 
-The explanation comes from the group's spec and status: from what the manager published last.`
+The explanation comes from the group's spec and status: from what the manager published last. While
+no manager leads, the first line says so, the agents are asked, and the command ends with code 11.`
 
 const explainExamples = `  # Why this one?
   kubectl election explain scheduler -n shop`
 
 // newExplainCommand returns the command that explains who coordinates a group.
-func newExplainCommand(in surroundings) *cobra.Command {
-	var at cluster
+func newExplainCommand(in surroundings, at *cluster) *cobra.Command {
 	var output string
 	command := &cobra.Command{
 		Use:     "explain GROUP",
@@ -33,22 +33,26 @@ func newExplainCommand(in surroundings) *cobra.Command {
 			return cmp.Or(oneGroup(c, args), checkFormat(output, "json", "yaml"))
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			group, err := in.group(c, &at, args[0])
+			group, err := in.group(c, at, args[0])
 			if err != nil {
 				return err
 			}
-			explanation := display.Explain(group, in.now())
+			current, err := in.current(c, at, group)
+			if err != nil {
+				return err
+			}
+			explanation := display.ExplainDated(group, in.now(), current)
 			if isDocument(output) {
-				return writeDocument(c.OutOrStdout(), output, group.Name, explanation)
+				err := writeDocument(c.OutOrStdout(), output, group.Name, explanation)
+				return cmp.Or(err, stale(current))
 			}
 			s := shower{surroundings: in, out: c.OutOrStdout()}
 			_, err = io.WriteString(c.OutOrStdout(), text.Explain(explanation, s.options()))
-			return err
+			return cmp.Or(err, stale(current))
 		},
 	}
 	command.Flags().StringVarP(&output, "output", "o", "", "json or yaml")
-	at.addFlags(command)
-	command.ValidArgsFunction = groupNames(in, &at)
+	command.ValidArgsFunction = groupNames(in, at)
 	completeFormats(command, "json", "yaml")
 	return command
 }

@@ -2,7 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -19,7 +24,29 @@ import (
 
 // fakeServer is a fake cluster. The name of a resource must fit the object that it is read into: a
 // real API server would answer that there is none.
-type fakeServer struct{ kube client.WithWatch }
+type fakeServer struct {
+	kube client.WithWatch
+	// lease returns the managers' Lease at each reading.
+	lease func(ctx context.Context) (*coordinationv1.Lease, error)
+}
+
+// leading is the Lease of a manager that leads: each reading finds it renewed.
+func leading() func(context.Context) (*coordinationv1.Lease, error) {
+	var read atomic.Int64
+	return func(context.Context) (*coordinationv1.Lease, error) {
+		return leaseOf("podesta-manager-7d4f-abc_17", noon.Add(time.Duration(read.Add(1))*time.Microsecond)), nil
+	}
+}
+
+func leaseOf(holder string, renewed time.Time) *coordinationv1.Lease {
+	return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
+		HolderIdentity:       &holder,
+		LeaseDurationSeconds: new(int32(8)),
+		RenewTime:            &metav1.MicroTime{Time: renewed},
+	}}
+}
+
+var errNoPod = errors.New("there is no such pod")
 
 func (f fakeServer) watch(ctx context.Context, which reading, version string) (watch.Interface, error) {
 	options, err := fakeOptions(which.namespace, which.options())
@@ -57,6 +84,13 @@ func fakeOptions(namespace string, o metav1.ListOptions) (*client.ListOptions, e
 
 func (f fakeServer) get(ctx context.Context, resource schema.GroupVersionResource,
 	key types.NamespacedName, into runtime.Object) error {
+	if lease, ok := into.(*coordinationv1.Lease); ok && f.lease != nil {
+		read, err := f.lease(ctx)
+		if err == nil {
+			read.DeepCopyInto(lease)
+		}
+		return err
+	}
 	if err := f.fits(resource, into, ""); err != nil {
 		return err
 	}

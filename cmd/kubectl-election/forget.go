@@ -30,8 +30,7 @@ const forgetExamples = `  # Show the lost voters; nothing changes before you typ
   kubectl election forget scheduler scheduler-1 scheduler-2 -n shop --yes`
 
 // newForgetCommand returns the command that lets a group continue without a majority that is lost.
-func newForgetCommand(in surroundings) *cobra.Command {
-	var at cluster
+func newForgetCommand(in surroundings, at *cluster) *cobra.Command {
 	var ask func(group string) error
 	command := &cobra.Command{
 		Use:     "forget GROUP [POD...]",
@@ -45,7 +44,7 @@ func newForgetCommand(in surroundings) *cobra.Command {
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			o, err := in.operate(c, &at, args[0], ask)
+			o, err := in.operate(c, at, args[0], ask)
 			if err != nil {
 				return err
 			}
@@ -53,8 +52,7 @@ func newForgetCommand(in surroundings) *cobra.Command {
 		},
 	}
 	ask = confirmation(command)
-	at.addFlags(command)
-	command.ValidArgsFunction = groupNames(in, &at)
+	command.ValidArgsFunction = groupNames(in, at)
 	return command
 }
 

@@ -41,6 +41,7 @@ func (s *apiServer) patch(ctx context.Context, key types.NamespacedName, change 
 
 // options selects what is read.
 func (r reading) options() (o metav1.ListOptions) {
+	o.LabelSelector = r.labels
 	if r.name != "" {
 		o.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, r.name).String()
 	}

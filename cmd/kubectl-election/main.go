@@ -11,6 +11,7 @@
 //	kubectl election step-down   has the coordinator hand over to another process
 //	kubectl election witness     prints a pod that votes and never coordinates, for two replicas
 //	kubectl election inject      adds the agent to the pods of a manifest
+//	kubectl election options     lists the flags of all commands
 //	kubectl election version     prints the version of this program
 package main
 
@@ -60,9 +61,13 @@ func newCommand(in surroundings) *cobra.Command {
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl election"},
 	}
 	root.SetVersionTemplate("kubectl election {{.Version}}\n")
-	root.AddCommand(newStatusCommand(in), newExplainCommand(in), newTraceCommand(in),
-		newCheckCommand(in), newSimulateCommand(), newForgetCommand(in), newAdoptCommand(in),
-		newStepDownCommand(in), newWitnessCommand(in), newInjectCommand(), newVersionCommand())
+	at := &cluster{}
+	at.addFlags(root.PersistentFlags())
+	root.AddCommand(newStatusCommand(in, at), newExplainCommand(in, at), newTraceCommand(in, at),
+		newCheckCommand(in, at), newSimulateCommand(), newForgetCommand(in, at), newAdoptCommand(in, at),
+		newStepDownCommand(in, at), newWitnessCommand(in, at), newInjectCommand(), newVersionCommand(),
+		newOptionsCommand())
+	root.SetUsageTemplate(usageTemplate(root.UsageTemplate()))
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage(err) })
 	verbosity(root.PersistentFlags())
 	checkUsage(root)

@@ -114,7 +114,15 @@ func around(kube client.WithWatch) surroundings {
 			if kube == nil {
 				return nil, "", errors.New("a test that needs no cluster has none")
 			}
-			return fakeServer{kube}, namespace, nil
+			return fakeServer{kube, leading()}, namespace, nil
+		},
+		views: func(*cluster) (views, error) {
+			return func(_ context.Context, _, pod string, _ int) (view, error) {
+				if strings.HasSuffix(pod, "-0") {
+					return view{}, errNoPod
+				}
+				return view{Name: "the-agents-own", Self: pod}, nil
+			}, nil
 		},
 		agents: func(*cluster) (agents, error) { return tellingAgents, nil },
 		now:    func() time.Time { return noon },

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/internal/display"
 )
 
 // operation is a command that asks the manager to do something with a group: it shows a plan, asks
@@ -19,6 +20,7 @@ type operation struct {
 	key        types.NamespacedName
 	out, notes io.Writer
 	confirm    func(group string) error
+	system     string // the manager's namespace
 }
 
 // operate begins an operation on the group that a command names.
@@ -32,12 +34,21 @@ func (s surroundings) operate(c *cobra.Command, at *cluster, group string,
 		out:          c.OutOrStdout(),
 		notes:        c.ErrOrStderr(),
 		confirm:      confirm,
+		system:       at.system,
 	}, err
 }
 
-// group reads the group.
+// group reads the group. It warns if nobody updates it: a request to the manager waits then.
 func (o *operation) group(ctx context.Context) (*v1.ElectionGroup, error) {
-	return readGroup(ctx, o.kube, reading{namespace: o.key.Namespace, name: o.key.Name}, o.notes)
+	which := reading{namespace: o.key.Namespace, name: o.key.Name}
+	group, err := readGroup(ctx, o.kube, which, o.notes)
+	if err != nil {
+		return nil, err
+	}
+	if c := (lookout{o.kube, o.system, o.now}).once(ctx); c.Stale {
+		fmt.Fprintf(o.notes, "%s: %s\n", display.NotUpdated, c.Warning("this group"))
+	}
+	return group, nil
 }
 
 // oneGroup accepts a line that names one group.

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,15 @@ import (
 // agents asks the agent of a pod for its accounts.
 type agents func(ctx context.Context, namespace, pod string, port int) (trace.Accounts, error)
 
+// views asks the agent of a pod whom it follows.
+type views func(ctx context.Context, namespace, pod string, port int) (view, error)
+
+// view is what an agent answers at GET /v1/coordinator.
+type view struct {
+	Name string `json:"name"` // empty while there is none
+	Self string `json:"self"`
+}
+
 // errNoRight is why an agent could not be asked: the user may not.
 var errNoRight = errors.New("forwarding ports to pods is forbidden")
 
@@ -46,11 +56,50 @@ func (c *cluster) agents() (agents, error) {
 	}, nil
 }
 
+// views returns how agents of this cluster are asked whom they follow.
+func (c *cluster) views() (views, error) {
+	config, err := c.config()
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, namespace, pod string, port int) (v view, err error) {
+		q := question{"/v1/coordinator", func(status int, body io.Reader) error {
+			if status != http.StatusOK && status != http.StatusServiceUnavailable { // nobody
+				return &agentError{status}
+			}
+			return json.NewDecoder(io.LimitReader(body, 1<<16)).Decode(&v)
+		}}
+		err = q.ask(ctx, config, namespace, pod, port)
+		return v, err
+	}, nil
+}
+
 func askAgent(ctx context.Context, config *rest.Config, namespace, pod string,
-	port int) (trace.Accounts, error) {
+	port int) (a trace.Accounts, err error) {
+	q := question{"/v1/elections", func(status int, body io.Reader) (err error) {
+		if status != http.StatusOK {
+			return &agentError{status}
+		}
+		a, err = trace.Read(body)
+		return err
+	}}
+	err = q.ask(ctx, config, namespace, pod, port)
+	return a, err
+}
+
+// question is one GET to an agent.
+type question struct {
+	path string
+	read func(status int, body io.Reader) error
+}
+
+// ask asks the agent of a pod.
+func (q question) ask(
+	ctx context.Context, config *rest.Config, namespace, pod string, port int,
+) error {
 	dialer, err := forwardingDialer(config, namespace, pod)
 	if err != nil {
-		return trace.Accounts{}, err
+		return err
 	}
 	type dialed struct {
 		connection httpstream.Connection
@@ -64,17 +113,17 @@ func askAgent(ctx context.Context, config *rest.Config, namespace, pod string,
 	select {
 	case d := <-done:
 		if d.err != nil {
-			return trace.Accounts{}, forwardError(d.err)
+			return forwardError(d.err)
 		}
 		defer context.AfterFunc(ctx, func() { _ = d.connection.Close() })()
 		defer d.connection.Close() //nolint:errcheck // everything has been read
-		accounts, err := askOver(ctx, d.connection, port)
+		err := q.over(ctx, d.connection, port)
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return accounts, err
+		return err
 	case <-ctx.Done():
-		return trace.Accounts{}, ctx.Err()
+		return ctx.Err()
 	}
 }
 
@@ -102,18 +151,15 @@ func forwardingDialer(config *rest.Config, namespace, pod string) (httpstream.Di
 	}), nil
 }
 
-// askOver asks over a connection to the pod.
-func askOver(
-	ctx context.Context, connection httpstream.Connection, port int,
-) (trace.Accounts, error) {
-	var none trace.Accounts
+// over asks over a connection to the pod.
+func (q question) over(ctx context.Context, connection httpstream.Connection, port int) error {
 	headers := http.Header{}
 	headers.Set(corev1.StreamType, corev1.StreamTypeError)
 	headers.Set(corev1.PortHeader, strconv.Itoa(port))
 	headers.Set(corev1.PortForwardRequestIDHeader, "0")
 	complaints, err := connection.CreateStream(headers)
 	if err != nil {
-		return none, err
+		return err
 	}
 	_ = complaints.Close() // nothing is written to it
 	said := make(chan string, 1)
@@ -124,48 +170,45 @@ func askOver(
 	headers.Set(corev1.StreamType, corev1.StreamTypeData)
 	data, err := connection.CreateStream(headers)
 	if err != nil {
-		return none, err
+		return err
 	}
 	defer data.Reset() //nolint:errcheck // everything has been read
-	accounts, err := get(ctx, data)
+	err = q.get(ctx, data)
 	if err == nil {
-		return accounts, nil
+		return nil
 	}
 	if _, refused := errors.AsType[*agentError](err); refused {
-		return none, err
+		return err
 	}
 	if text := <-said; text != "" { // of the node, and more to the point
-		return none, errors.New(text)
+		return errors.New(text)
 	}
-	return none, err
+	return err
 }
 
-// agentError is an answer of an agent that is no account.
+// agentError is an answer of an agent that is no answer to the question.
 type agentError struct{ status int }
 
 func (e *agentError) Error() string { return fmt.Sprintf("its agent answers %d", e.status) }
 
-// get asks for the accounts of elections over an open stream.
-func get(ctx context.Context, stream io.ReadWriter) (trace.Accounts, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1/v1/elections",
+// get asks over an open stream.
+func (q question) get(ctx context.Context, stream io.ReadWriter) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://127.0.0.1"+q.path,
 		http.NoBody)
 	if err != nil {
-		return trace.Accounts{}, err
+		return err
 	}
 	request.Close = true
 	if err := request.Write(stream); err != nil {
-		return trace.Accounts{}, err
+		return err
 	}
 	response, err := http.ReadResponse(bufio.NewReader(io.LimitReader(stream, 2*trace.MaxBytes)),
 		request)
 	if err != nil {
-		return trace.Accounts{}, err
+		return err
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return trace.Accounts{}, &agentError{response.StatusCode}
-	}
-	return trace.Read(response.Body)
+	return q.read(response.StatusCode, response.Body)
 }
 
 // forwardError is what an API server said that does not forward. The library keeps the text only.

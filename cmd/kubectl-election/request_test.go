@@ -23,7 +23,7 @@ import (
 // requested is a request about the group shop/scheduler of a cluster.
 func requested(kube client.WithWatch) request {
 	return request{operation{
-		kube:  fakeServer{kube},
+		kube:  fakeServer{kube, leading()},
 		key:   types.NamespacedName{Namespace: "shop", Name: "scheduler"},
 		notes: io.Discard,
 	}, v1.ForgetAnnotation, forgetRight, "the roster changes"}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,10 +20,13 @@ about problems, its voters and how many of them may fail, who would be next, and
 its own view, highest rank first.
 
 Without GROUP, all groups of the namespace are listed, a line each; those that need somebody come
-first. With -w, the command shows every change until it is interrupted: in place on a terminal, else
-a line for each change.
+first. With several names or -l, only those are. With -w, the command shows every change until it is
+interrupted: in place on a terminal, else a line for each change.
 
-What is shown is what the manager published last. Elections go on without it.`
+What is shown is what the manager published last. Elections go on without it. The command looks
+whether a manager leads (its Lease; without the right to read it, the age is not known). If none
+does, the first line says so, the agents of GROUP are asked, too, and the command ends with code
+11.`
 
 const statusExamples = `  # All groups of the cluster, those that need somebody first
   kubectl election status -A
@@ -30,32 +34,38 @@ const statusExamples = `  # All groups of the cluster, those that need somebody 
   # One group, as it changes
   kubectl election status scheduler -n shop -w
 
+  # How many voters may fail now
+  kubectl election status scheduler -n shop -o jsonpath='{.voters.mayFail}'
+
   # The names of the groups that nobody coordinates
   kubectl election status -A -o json | jq -r '.items[] | select(.coordinator | not) | .name'`
 
 // newStatusCommand returns the command that shows groups.
-func newStatusCommand(in surroundings) *cobra.Command {
-	var at cluster
-	var all, watching bool
-	var output string
+func newStatusCommand(in surroundings, at *cluster) *cobra.Command {
+	var all, watching, noHeaders bool
+	var output, selector string
 	command := &cobra.Command{
-		Use:     "status [GROUP]",
+		Use:     "status [GROUP...]",
 		Short:   "Show who coordinates, and what is wrong",
 		Long:    statusLong,
 		Example: statusExamples,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
-			case len(args) > 1:
-				return fmt.Errorf("%d groups given, want one or none: kubectl election status [GROUP]",
-					len(args))
-			case len(args) == 1 && all:
+			case len(args) > 1 && watching:
+				return errors.New("-w watches one group, or all: leave out the others")
+			case len(args) > 0 && selector != "":
+				return errors.New("-l chooses groups by their labels: leave out the names")
+			case len(args) > 0 && all:
 				return errors.New("-A lists the groups of all namespaces: leave out GROUP, or give its " +
 					"namespace with -n")
 			}
-			return checkFormat(output, "wide", "json", "yaml", "name")
+			if isJSONPath(output) {
+				return errors.Join(parses(output))
+			}
+			return checkFormat(output, "wide", "json", "yaml", "name", "jsonpath=TEMPLATE")
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			kube, namespace, err := in.connect(&at)
+			kube, namespace, err := in.connect(at)
 			if err != nil {
 				return err
 			}
@@ -63,6 +73,7 @@ func newStatusCommand(in surroundings) *cobra.Command {
 			if all {
 				which.namespace = ""
 			}
+			which.labels = selector
 			if len(args) == 1 {
 				which.name = groupName(args[0])
 			}
@@ -71,6 +82,8 @@ func newStatusCommand(in surroundings) *cobra.Command {
 				out:          c.OutOrStdout(),
 				format:       output,
 				which:        which,
+				noHeaders:    noHeaders,
+				at:           at,
 			}
 			if watching {
 				w := watcher{
@@ -78,18 +91,24 @@ func newStatusCommand(in surroundings) *cobra.Command {
 					which: which,
 					show:  s.forWatch(),
 					notes: c.ErrOrStderr(),
+					pulse: pulse{lookout: lookout{kube, at.system, in.now}},
 				}
 				return w.run(c.Context())
 			}
-			return s.once(c.Context(), kube, c.ErrOrStderr())
+			if len(args) > 1 {
+				return s.some(c, kube, args)
+			}
+			return s.once(c, kube)
 		},
 	}
 	f := command.Flags()
 	f.BoolVarP(&all, "all-namespaces", "A", false, "the groups of all namespaces")
 	f.BoolVarP(&watching, "watch", "w", false, "show every change until interrupted")
-	f.StringVarP(&output, "output", "o", "", "wide (more columns, all elections), json, yaml or name")
-	at.addFlags(command)
-	command.ValidArgsFunction = groupNames(in, &at)
+	f.StringVarP(&output, "output", "o", "", "wide (more columns, all elections), json, yaml, "+
+		"name or jsonpath=TEMPLATE")
+	f.StringVarP(&selector, "selector", "l", "", "only groups with these labels")
+	f.BoolVar(&noHeaders, "no-headers", false, "leave out the headings of tables")
+	command.ValidArgsFunction = groupNames(in, at)
 	completeFormats(command, "wide", "json", "yaml", "name")
 	return command
 }
@@ -141,42 +160,80 @@ type shower struct {
 	out    io.Writer
 	format string // wide, json, yaml, name, or empty
 	which  reading
+
+	noHeaders bool
+	at        *cluster
 }
 
 // once shows what there is.
-func (s shower) once(ctx context.Context, kube apiClient, notes io.Writer) error {
-	if s.which.name != "" {
-		group, err := readGroup(ctx, kube, s.which, notes)
+func (s shower) once(c *cobra.Command, kube apiClient) error {
+	ctx, notes := c.Context(), c.ErrOrStderr()
+	if s.which.name == "" {
+		groups, _, err := readGroups(ctx, kube, s.which, notes)
 		if err != nil {
 			return err
 		}
-		if isDocument(s.format) {
-			return writeDocument(s.out, s.format, group.Name, display.Of(group, s.now()))
-		}
-		_, err = io.WriteString(s.out, text.Status(display.Of(group, s.now()), s.options()))
-		return err
+		return s.list(c, kube, groups)
 	}
-	groups, _, err := readGroups(ctx, kube, s.which, notes)
+	group, err := readGroup(ctx, kube, s.which, notes)
 	if err != nil {
 		return err
 	}
-	shown := s.shown(groups)
+	current, err := s.current(c, s.at, group)
+	if err != nil {
+		return err
+	}
+	shown := display.Dated(group, s.now(), current)
 	if isDocument(s.format) {
-		return writeDocuments(s.out, s.format, shown)
+		err = writeDocument(s.out, s.format, group.Name, shown)
+	} else {
+		_, err = io.WriteString(s.out, text.Status(shown, s.options()))
+	}
+	return cmp.Or(err, stale(current))
+}
+
+// some shows the groups of these names, a line each.
+func (s shower) some(c *cobra.Command, kube apiClient, names []string) error {
+	var groups []*v1.ElectionGroup
+	for _, name := range names {
+		which := reading{namespace: s.which.namespace, name: groupName(name)}
+		group, err := readGroup(c.Context(), kube, which, c.ErrOrStderr())
+		if err != nil {
+			return err
+		}
+		groups = append(groups, group)
+	}
+	return s.list(c, kube, groups)
+}
+
+// list shows groups, a line each.
+func (s shower) list(c *cobra.Command, kube apiClient, groups []*v1.ElectionGroup) error {
+	over := waiting(c.ErrOrStderr(), "looking whether a manager leads")
+	current := lookout{kube, s.at.system, s.now}.once(c.Context())
+	over()
+	if err := c.Context().Err(); err != nil {
+		return err
+	}
+	shown := s.shown(groups, current)
+	if isDocument(s.format) {
+		return cmp.Or(writeDocuments(s.out, s.format, shown), stale(current))
 	}
 	if len(shown) == 0 {
-		fmt.Fprintln(notes, s.noGroups())
+		fmt.Fprintln(c.ErrOrStderr(), s.noGroups())
 		return nil
 	}
-	_, err = io.WriteString(s.out, text.List(shown, s.options()))
-	return err
+	_, err := io.WriteString(s.out, text.List(shown, s.options()))
+	if !current.Stale && !s.noHeaders {
+		fmt.Fprintf(c.ErrOrStderr(), "as of %s\n", current.Text())
+	}
+	return cmp.Or(err, stale(current))
 }
 
 // shown returns what is shown of groups, those that need somebody first.
-func (s shower) shown(groups []*v1.ElectionGroup) []display.Group {
+func (s shower) shown(groups []*v1.ElectionGroup, current display.Current) []display.Group {
 	shown := make([]display.Group, 0, len(groups))
 	for _, g := range groups {
-		shown = append(shown, display.Of(g, s.now()))
+		shown = append(shown, display.Dated(g, s.now(), current))
 	}
 	text.Sort(shown)
 	return shown
@@ -190,6 +247,7 @@ func (s shower) options() text.Options {
 		Colour:     coloured(terminal),
 		Wide:       s.format == "wide",
 		Namespaces: s.which.namespace == "",
+		NoHeaders:  s.noHeaders,
 	}
 }
 

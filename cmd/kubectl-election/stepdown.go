@@ -43,8 +43,7 @@ type stepDownOptions struct {
 }
 
 // newStepDownCommand returns the command that has a coordinator hand over.
-func newStepDownCommand(in surroundings) *cobra.Command {
-	var at cluster
+func newStepDownCommand(in surroundings, at *cluster) *cobra.Command {
 	var ask func(group string) error
 	asked := stepDownOptions{id: in.id}
 	command := &cobra.Command{
@@ -56,7 +55,7 @@ func newStepDownCommand(in surroundings) *cobra.Command {
 			return cmp.Or(oneGroup(c, args), asked.check())
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			o, err := in.operate(c, &at, args[0], ask)
+			o, err := in.operate(c, at, args[0], ask)
 			if err != nil {
 				return err
 			}
@@ -70,8 +69,7 @@ func newStepDownCommand(in surroundings) *cobra.Command {
 	flags.DurationVar(&asked.stays, "for", 0, "for how long the coordinator stands aside, such as "+
 		"10m; without it until another process coordinates")
 	flags.BoolVar(&asked.wait, "wait", false, "wait until another process coordinates, and say which")
-	at.addFlags(command)
-	command.ValidArgsFunction = groupNames(in, &at)
+	command.ValidArgsFunction = groupNames(in, at)
 	return command
 }
 

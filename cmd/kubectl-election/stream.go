@@ -29,29 +29,30 @@ type stream struct {
 // written is what was written last of a group. The watch brings a new object with each change.
 type written struct {
 	group *v1.ElectionGroup
+	stale bool
 	line  string // empty for JSON and YAML, whose ages always differ: there the version is compared
 }
 
 func (s *stream) each() time.Duration { return 0 }
 
-func (s *stream) groups(all []*v1.ElectionGroup, _ string) error {
+func (s *stream) groups(all []*v1.ElectionGroup, current display.Current, _ string) error {
 	there := make(map[types.NamespacedName]bool, len(all))
 	for _, g := range all {
 		key := keyOf(g)
 		there[key] = true
 		last, known := s.shown[key]
-		if known && last.group == g {
+		next := written{group: g, stale: current.Stale}
+		if known && last.group == g && last.stale == next.stale {
 			continue
 		}
-		next := written{group: g}
 		if !isDocument(s.format) {
-			next.line = text.Line(display.Of(g, s.now()))
+			next.line = text.Line(display.Dated(g, s.now(), current))
 		}
 		s.shown[key] = next
 		if known && s.same(last, next) {
 			continue
 		}
-		if err := s.write(g, next.line); err != nil {
+		if err := s.write(g, current, next.line); err != nil {
 			return err
 		}
 	}
@@ -72,18 +73,21 @@ func (s *stream) groups(all []*v1.ElectionGroup, _ string) error {
 // same reports whether a group's new object shows nothing new.
 func (s *stream) same(last, next written) bool {
 	if isDocument(s.format) {
-		return last.group.ResourceVersion == next.group.ResourceVersion
+		return last.group.ResourceVersion == next.group.ResourceVersion && last.stale == next.stale
 	}
 	return last.line == next.line
 }
 
-func (s *stream) write(g *v1.ElectionGroup, said string) error {
+func (s *stream) write(g *v1.ElectionGroup, current display.Current, said string) error {
 	if !isDocument(s.format) {
 		return s.line(said)
 	}
-	document, err := encode(s.format, g.Name, display.Of(g, s.now()), "")
+	document, err := encode(s.format, g.Name, display.Dated(g, s.now(), current), "")
 	if err != nil {
 		return err
+	}
+	if isJSONPath(s.format) {
+		document = append(document, '\n')
 	}
 	if s.format == "yaml" {
 		document = append([]byte("---\n"), document...)
@@ -106,7 +110,7 @@ type redrawing struct {
 // each: ages change by the second, and so may the size of the terminal.
 func (s *redrawing) each() time.Duration { return time.Second }
 
-func (s *redrawing) groups(all []*v1.ElectionGroup, note string) error {
+func (s *redrawing) groups(all []*v1.ElectionGroup, current display.Current, note string) error {
 	width, height, _ := s.screen(s.out)
 	frame := text.Frame{
 		Columns: width,
@@ -117,18 +121,21 @@ func (s *redrawing) groups(all []*v1.ElectionGroup, note string) error {
 	s.drawn = true
 	if note == "" {
 		note = s.now().UTC().Format("15:04:05 UTC") + "; Ctrl-C ends"
+		if s.which.name == "" {
+			note = "as of " + current.Text() + "; " + note
+		}
 	}
-	_, err := io.WriteString(s.out, frame.Draw(s.content(all), note))
+	_, err := io.WriteString(s.out, frame.Draw(s.content(all, current), note))
 	return err
 }
 
-func (s *redrawing) content(all []*v1.ElectionGroup) string {
+func (s *redrawing) content(all []*v1.ElectionGroup, current display.Current) string {
 	switch {
 	case len(all) == 0:
 		return s.noGroups() + "\n"
 	case s.which.name != "":
-		return text.Status(display.Of(all[0], s.now()), s.options())
+		return text.Status(display.Dated(all[0], s.now(), current), s.options())
 	default:
-		return text.List(s.shown(all), s.options())
+		return text.List(s.shown(all, current), s.options())
 	}
 }

@@ -14,6 +14,7 @@ type surroundings struct {
 	connect func(*cluster) (apiClient, string, error)
 	inspect func(*cluster) (*inspector, error)
 	agents  func(*cluster) (agents, error)
+	views   func(*cluster) (views, error)
 	now     func() time.Time
 	// screen returns the size of the terminal that is written to, in characters, and false if there
 	// is none.
@@ -25,6 +26,7 @@ func realSurroundings() surroundings {
 	return surroundings{
 		connect: (*cluster).connect,
 		agents:  (*cluster).agents,
+		views:   (*cluster).views,
 		inspect: (*cluster).inspect,
 		now:     time.Now,
 		screen:  screenOf,

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -46,7 +47,7 @@ const traceExamples = `  # The last election
 // tracing is a call of the command.
 type tracing struct {
 	surroundings
-	cluster
+	*cluster
 	output   string
 	last     int
 	election string
@@ -56,8 +57,8 @@ type tracing struct {
 }
 
 // newTraceCommand returns the command that shows what was said in an election.
-func newTraceCommand(in surroundings) *cobra.Command {
-	t := &tracing{surroundings: in}
+func newTraceCommand(in surroundings, at *cluster) *cobra.Command {
+	t := &tracing{surroundings: in, cluster: at}
 	command := &cobra.Command{
 		Use:     "trace GROUP",
 		Short:   "Show what was said in an election, and what came of it",
@@ -75,8 +76,7 @@ func newTraceCommand(in surroundings) *cobra.Command {
 		"read an agent's accounts from this `FILE`, and ask no cluster (may be repeated)")
 	f.IntVar(&t.port, "app-port", 4040, "the port of the agents' --app-address")
 	f.DurationVar(&t.within, "timeout", 30*time.Second, "how long to wait for the agents")
-	t.cluster.addFlags(command)
-	command.ValidArgsFunction = groupNames(in, &t.cluster)
+	command.ValidArgsFunction = groupNames(in, t.cluster)
 	completeFormats(command, "text", "json", "yaml", "svg")
 	return command
 }
@@ -108,13 +108,13 @@ func (t *tracing) run(c *cobra.Command, args []string) error {
 		if err != nil {
 			return err
 		}
-		return t.show(c.OutOrStdout(), groupOf(input), input, nil)
+		return t.show(c.OutOrStdout(), groupOf(input), input, nil, display.Current{})
 	}
-	group, err := t.surroundings.group(c, &t.cluster, args[0])
+	group, err := t.surroundings.group(c, t.cluster, args[0])
 	if err != nil {
 		return err
 	}
-	ask, err := t.surroundings.agents(&t.cluster)
+	ask, err := t.surroundings.agents(t.cluster)
 	if err != nil {
 		return err
 	}
@@ -130,18 +130,25 @@ func (t *tracing) run(c *cobra.Command, args []string) error {
 		return err
 	}
 	name := display.Printable(group.Namespace+"/"+group.Name, 500)
-	return t.show(c.OutOrStdout(), name, input, group)
+	kube, _, err := t.surroundings.connect(t.cluster)
+	if err != nil {
+		return err
+	}
+	current := lookout{kube, t.system, t.now}.once(c.Context())
+	return t.show(c.OutOrStdout(), name, input, group, current)
 }
 
 // traces is what the command shows, for programs.
 type traces struct {
 	Group     string          `json:"group"`
 	Elections []trace.Picture `json:"elections"`
+	// Current is how current the group's status is, which lists elections that no agent remembers.
+	Current *display.Current `json:"current,omitempty"`
 }
 
 // show shows the elections that were asked for. Group is nil if there is no cluster.
 func (t *tracing) show(out io.Writer, name string, input trace.Input,
-	group *v1.ElectionGroup) error {
+	group *v1.ElectionGroup, current display.Current) error {
 	all := trace.Join(input)
 	var shown []trace.Picture
 	for _, p := range all {
@@ -154,15 +161,24 @@ func (t *tracing) show(out io.Writer, name string, input trace.Input,
 	}
 	switch t.output {
 	case "json", "yaml":
-		return writeDocument(out, t.output, "", traces{Group: name, Elections: shown})
+		document := traces{Group: name, Elections: shown}
+		if group != nil {
+			document.Current = &current
+		}
+		return cmp.Or(writeDocument(out, t.output, "", document), stale(current))
 	case "svg":
 		_, err := out.Write(drawing.Of(shown[0], shown[0].Title(name)).SVG())
-		return err
+		return cmp.Or(err, stale(current))
 	default:
 		width, _, terminal := t.screen(out)
 		o := text.Options{Width: max(width-1, 0), Colour: coloured(terminal)}
-		_, err := io.WriteString(out, text.Trace(name, shown, o))
-		return err
+		var b strings.Builder
+		if current.Stale {
+			o.Stale(&b, current, "the elections in the status of "+name)
+		}
+		b.WriteString(text.Trace(name, shown, o))
+		_, err := io.WriteString(out, b.String())
+		return cmp.Or(err, stale(current))
 	}
 }
 

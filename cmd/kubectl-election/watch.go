@@ -25,12 +25,15 @@ type watcher struct {
 	which reading
 	show  audience
 	notes io.Writer
+	pulse pulse
+
+	current display.Current // as the last look has it
 }
 
 // audience is shown what a watcher has seen.
 type audience interface {
 	// groups are all that there are now, by name; note is what is wrong with the watch, if anything.
-	groups(all []*v1.ElectionGroup, note string) error
+	groups(all []*v1.ElectionGroup, current display.Current, note string) error
 	// each returns how often it is to be shown without a change; 0: never.
 	each() time.Duration
 }
@@ -58,9 +61,10 @@ func (w *watcher) run(ctx context.Context) error {
 		note := "the API server has ended the watch: listing again"
 		if err != nil {
 			note = "what is shown may be old, trying again: " + display.Printable(err.Error(), 500)
+			w.current = w.pulse.silent(err)
 		}
 		fmt.Fprintln(w.notes, note)
-		if err := w.show.groups(inOrder(seen), note); err != nil {
+		if err := w.show.groups(inOrder(seen), w.current, note); err != nil {
 			return err
 		}
 		select {
@@ -92,7 +96,10 @@ func (w *watcher) follow(ctx context.Context,
 	for _, g := range groups {
 		(*seen)[keyOf(g)] = g
 	}
-	if err := w.show.groups(inOrder(*seen), ""); err != nil {
+	if w.current, err = w.pulse.look(ctx); err != nil {
+		return true, w.which.failed(err)
+	}
+	if err := w.show.groups(inOrder(*seen), w.current, ""); err != nil {
 		return true, err
 	}
 	which := w.which
@@ -115,11 +122,22 @@ func (w *watcher) watch(ctx context.Context, events watch.Interface,
 		defer ticker.Stop()
 		tick = ticker.C
 	}
+	checks := time.NewTicker(checkEvery)
+	defer checks.Stop()
+	c := newCheckup(ctx, w)
+	defer c.stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick:
+		case <-checks.C:
+			c.begin(seen)
+			continue
+		case result := <-c.results:
+			if deaf := c.end(result, seen); deaf {
+				return nil // it is listed again
+			}
 		case e, open := <-events.ResultChan():
 			switch group, ok := e.Object.(*v1.ElectionGroup); {
 			case !open:
@@ -134,7 +152,7 @@ func (w *watcher) watch(ctx context.Context, events watch.Interface,
 				seen[keyOf(group)] = group
 			}
 		}
-		if err := w.show.groups(inOrder(seen), ""); err != nil {
+		if err := w.show.groups(inOrder(seen), w.current, w.silence()); err != nil {
 			return err
 		}
 	}

@@ -438,7 +438,7 @@ func TestWatchIntoAClosedPipe(t *testing.T) {
 	g := scheduler(t)
 	s := shower{surroundings: around(nil), out: closedPipe{}}
 	for _, d := range []audience{s.forWatch(), &redrawing{shower: s}} {
-		if err := d.groups([]*v1.ElectionGroup{g}, ""); !errors.Is(err, io.ErrClosedPipe) || !lasting(err) {
+		if err := d.groups([]*v1.ElectionGroup{g}, display.Current{}, ""); !errors.Is(err, io.ErrClosedPipe) || !lasting(err) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -467,10 +467,10 @@ func TestWatchCutsNoWords(t *testing.T) {
 		s.screen = func(io.Writer) (int, int, bool) { return width, 1000, true }
 		var out strings.Builder
 		s.out = &out
-		if err := s.forWatch().groups([]*v1.ElectionGroup{g}, "note"); err != nil {
+		if err := s.forWatch().groups([]*v1.ElectionGroup{g}, display.Current{}, "note"); err != nil {
 			t.Fatal(err)
 		}
-		want := words(text.Status(display.Of(g, noon), text.Options{}))
+		want := words(text.Status(display.Dated(g, noon, display.Current{}), text.Options{}))
 		if got := words(out.String()); got != want {
 			t.Errorf("%d columns:\n%s, want\n%s", width, got, want)
 		}

@@ -30,8 +30,7 @@ const witnessExamples = `  # Give a group of two replicas a witness
   kubectl election witness scheduler -n shop --topology-key topology.kubernetes.io/zone`
 
 // newWitnessCommand returns the command that prints a witness.
-func newWitnessCommand(in surroundings) *cobra.Command {
-	var at cluster
+func newWitnessCommand(in surroundings, at *cluster) *cobra.Command {
 	var of installation
 	var topology string
 	command := &cobra.Command{
@@ -45,7 +44,7 @@ func newWitnessCommand(in surroundings) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			group, err := in.group(c, &at, args[0])
+			group, err := in.group(c, at, args[0])
 			if err != nil {
 				return err
 			}
@@ -63,8 +62,7 @@ func newWitnessCommand(in surroundings) *cobra.Command {
 	command.Flags().StringVar(&topology, "topology-key", inject.DefaultTopology,
 		"`LABEL` of nodes: the witness runs where no other pod of the group has the same value of it")
 	of.addFlags(command.Flags())
-	at.addFlags(command)
-	command.ValidArgsFunction = groupNames(in, &at)
+	command.ValidArgsFunction = groupNames(in, at)
 	return command
 }
 

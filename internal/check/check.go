@@ -31,6 +31,8 @@ type Result struct {
 	// Check is what should be so, as a sentence without a full stop.
 	Check string `json:"check"`
 	State State  `json:"state"`
+	// Unread is true if the check could not be made: what it looks at could not be read.
+	Unread bool `json:"unread,omitempty"`
 	// Found is what is so instead; or more about what is so.
 	Found string `json:"found,omitempty"`
 	// Do is what to do about it.
@@ -74,6 +76,16 @@ func Worst(results []Result) State {
 	return worst
 }
 
+// Unread returns how many checks could not be made.
+func Unread(results []Result) (n int) {
+	for _, r := range results {
+		if r.Unread {
+			n++
+		}
+	}
+	return n
+}
+
 // book is where results are written down.
 type book struct {
 	section string
@@ -114,5 +126,6 @@ func unread[T any](b *book, r Read[T], check string) bool {
 		return false
 	}
 	b.unknown(check, r.Err.Error(), "")
+	b.results[len(b.results)-1].Unread = true
 	return true
 }

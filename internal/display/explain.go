@@ -10,9 +10,12 @@ import (
 
 // Explanation is why a process coordinates a group, or why none does.
 type Explanation struct {
-	Namespace   string       `json:"namespace,omitempty"`
-	Name        string       `json:"name"`
-	State       State        `json:"state"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	State     State  `json:"state"`
+	// LastState and Current are as in Group.
+	LastState   State        `json:"lastState,omitempty"`
+	Current     *Current     `json:"current,omitempty"`
 	Reason      string       `json:"reason,omitempty"`
 	Coordinator *Coordinator `json:"coordinator,omitempty"`
 	// Why are sentences: the reasons why this process coordinates, or why nobody does.

@@ -30,8 +30,8 @@ const (
 
 // Severity orders states: 0 is the gravest.
 func (s State) Severity() int {
-	return slices.Index([]State{NoCoordinator, Disputed, Stalled, Unknown, Degraded, Changing,
-		Healthy}, s)
+	return slices.Index([]State{NoCoordinator, Disputed, Stalled, NotUpdated, Unknown, Degraded,
+		Changing, Healthy}, s)
 }
 
 // Group is what is shown of an ElectionGroup.
@@ -39,6 +39,10 @@ type Group struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 	State     State  `json:"state"`
+	// LastState is the state as the manager left it; empty unless State is NotUpdated.
+	LastState State `json:"lastState,omitempty"`
+	// Current is how current all of this is; nil if nobody has looked.
+	Current *Current `json:"current,omitempty"`
 	// Reason is the reason of the condition behind State; empty if it is Healthy.
 	Reason string `json:"reason,omitempty"`
 	// Safety is Guarded or Classic.

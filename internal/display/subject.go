@@ -177,6 +177,10 @@ func (p *Process) Outranks(c *Coordinator, preemption *Preemption) bool {
 		preemption == nil && p.Priority == c.Priority && p.Name > c.Name
 }
 
+func sortByName(all []Process) {
+	slices.SortFunc(all, func(a, b Process) int { return cmp.Compare(a.Name, b.Name) })
+}
+
 // viewsOf groups the connected processes by whom they follow. They disagree if they name several
 // coordinators.
 func viewsOf(all []Process) (views []View, disagree bool) {

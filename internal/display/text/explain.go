@@ -9,8 +9,11 @@ import (
 // Explain returns an explanation of who coordinates a group.
 func Explain(e display.Explanation, o Options) string {
 	var b strings.Builder
-	h := headline{e.Namespace, e.Name, e.State, e.Reason, e.Coordinator}
+	h := headlineFrom(e.Namespace, e.Name, e.State, e.LastState, e.Reason, e.Coordinator, e.Current)
 	h.write(&b, o)
+	if e.Current != nil && !e.Current.Stale {
+		o.hang(&b, "", "As of ", faint, e.Current.Text())
+	}
 	section := func(title string, lines []string) {
 		if len(lines) == 0 {
 			return
@@ -24,7 +27,7 @@ func Explain(e display.Explanation, o Options) string {
 	switch {
 	case e.Coordinator != nil:
 		why, then = "Why "+e.Coordinator.Name, "If "+e.Coordinator.Name+" died now"
-	case e.State == display.Unknown:
+	case h.state == display.Unknown:
 		why = "Why it is not known"
 	case h.mayBeUnseen():
 		why = "Why nobody is known to coordinate"

@@ -2,6 +2,8 @@ package text
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,10 +18,22 @@ type headline struct {
 	state           display.State
 	reason          string
 	coordinator     *display.Coordinator
+	current         *display.Current // nil: nobody has looked
 }
 
 func headlineOf(g display.Group) headline {
-	return headline{g.Namespace, g.Name, g.State, g.Reason, g.Coordinator}
+	return headlineFrom(g.Namespace, g.Name, g.State, g.LastState, g.Reason, g.Coordinator,
+		g.Current)
+}
+
+// headlineFrom returns the headline of a group. While nobody updates the group, its state is the one
+// that the manager left.
+func headlineFrom(namespace, name string, state, last display.State, reason string,
+	coordinator *display.Coordinator, current *display.Current) headline {
+	if state == display.NotUpdated {
+		state = last
+	}
+	return headline{namespace, name, state, reason, coordinator, current}
 }
 
 func (h headline) group() string {
@@ -72,13 +86,48 @@ func (h headline) mayBeUnseen() bool {
 	return h.reason == "MajorityLost" || h.reason == "NoMajority"
 }
 
+// write writes the headline. If nobody updates the group, the first line says that, and the second
+// one what the agents say, if they were asked.
 func (h headline) write(b *strings.Builder, o Options) {
-	o.hang(b, "", h.label()+": ", stateStyle(h.state), h.who(true))
+	if h.current == nil || !h.current.Stale {
+		o.hang(b, "", h.label()+": ", stateStyle(h.state), h.who(true))
+		return
+	}
+	o.Stale(b, *h.current, h.group())
+	if a := h.current.Agents; a != nil {
+		for _, v := range a.Views {
+			o.hang(b, "", "Agents now: ", yellow, followers(v))
+		}
+		if len(a.Absent) > 0 {
+			o.hang(b, "", "Agents now: ", yellow, absent(a.Absent))
+		}
+	}
+	o.hang(b, "", "Until then: ", faint, h.label()+": "+h.who(true))
+}
+
+// Stale writes that nobody updates something.
+func (o Options) Stale(b *strings.Builder, c display.Current, what string) {
+	o.hang(b, "", string(display.NotUpdated)+": ", red, c.Warning(what))
+}
+
+// absent says which processes have not answered, and why.
+func absent(why map[string]string) string {
+	by := map[string][]string{}
+	for process, reason := range why {
+		by[reason] = append(by[reason], process)
+	}
+	var all []string
+	for _, reason := range slices.Sorted(maps.Keys(by)) {
+		slices.Sort(by[reason])
+		all = append(all, fmt.Sprintf("%d could not be asked: %s (%s)", len(by[reason]),
+			display.Enumerate(by[reason]), reason))
+	}
+	return strings.Join(all, "; ")
 }
 
 func stateStyle(s display.State) style {
 	switch s {
-	case display.NoCoordinator, display.Disputed, display.Stalled:
+	case display.NoCoordinator, display.Disputed, display.Stalled, display.NotUpdated:
 		return red
 	case display.Unknown, display.Degraded, display.Changing:
 		return yellow
@@ -112,5 +161,9 @@ func Line(g display.Group) string {
 			also = append(also, state+": "+display.Enumerate(names))
 		}
 	}
-	return strings.Join(append([]string{text}, also...), "; ")
+	text = strings.Join(append([]string{text}, also...), "; ")
+	if g.State == display.NotUpdated {
+		return fmt.Sprintf("%s: %s Until then: %s", g.State, g.Current.Warning(h.group()), text)
+	}
+	return text
 }

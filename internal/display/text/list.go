@@ -13,14 +13,22 @@ import (
 // Sort orders groups: those that need somebody first, then by namespace and name.
 func Sort(groups []display.Group) {
 	slices.SortFunc(groups, func(a, b display.Group) int {
-		return cmp.Or(cmp.Compare(a.State.Severity(), b.State.Severity()),
+		return cmp.Or(cmp.Compare(severity(a), severity(b)),
 			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
+}
+
+// severity is that of a group's state, or of the last one that a manager has left.
+func severity(g display.Group) int {
+	return cmp.Or(g.LastState, g.State).Severity()
 }
 
 // List returns a line for each group, in the order given.
 func List(groups []display.Group, o Options) string {
 	var b strings.Builder
+	if len(groups) > 0 && groups[0].State == display.NotUpdated && groups[0].Current != nil {
+		o.Stale(&b, *groups[0].Current, "these groups")
+	}
 	columns := []column{
 		{title: "NAMESPACE", names: true},
 		{title: "NAME", names: true},
@@ -59,6 +67,10 @@ func (o Options) group(g display.Group) []cell {
 	if v := g.Voters; v != nil {
 		voters, spare = fmt.Sprintf("%d/%d", v.Reporting, v.Total), strconv.Itoa(v.MayFail)
 	}
+	reason := g.Reason
+	if g.LastState != "" {
+		reason = strings.TrimSpace(fmt.Sprintf("was %s %s", g.LastState, reason))
+	}
 	row := []cell{
 		{text: namespace},
 		{text: g.Name},
@@ -69,7 +81,7 @@ func (o Options) group(g display.Group) []cell {
 		{text: voters},
 		{text: spare},
 		{text: or(g.Next.Process)},
-		{text: g.Reason, style: stateStyle(g.State)},
+		{text: reason, style: stateStyle(g.State)},
 	}
 	if !o.Wide {
 		return append(row, cell{}, cell{}, cell{}, cell{}, cell{})

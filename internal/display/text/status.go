@@ -72,6 +72,9 @@ func (o Options) facts(b *strings.Builder, g display.Group) {
 	fact := func(label, text string) {
 		o.hang(b, "  ", fmt.Sprintf("%-10s", label), faint, text)
 	}
+	if c := g.Current; c != nil && !c.Stale {
+		fact("as of", c.Text())
+	}
 	if c := g.Coordinator; c != nil && c.Since != nil {
 		fact("since", c.Since.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
