@@ -50,9 +50,11 @@ func (f *flags) demo(cmd *cobra.Command, keep bool) (err error) {
 	}
 	fmt.Fprintf(out, "The demo took %.0f s.\n", time.Since(begun).Seconds())
 	if !keep {
+		fmt.Fprintf(out, "To look at it with kubectl election, which is in %s: make demo KEEP=1\n",
+			f.programs())
 		return nil
 	}
-	demo.Hints(out, running.Cluster)
+	demo.Hints(out, running.Shell(f.programs()))
 	select {
 	case <-cmd.Context().Done():
 		return nil

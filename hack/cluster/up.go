@@ -33,6 +33,7 @@ type flags struct {
 	root            string // of the source tree
 	bin             string // where manager and agent are; if empty, bin/ of the source tree
 	roster          string // where the manager serves agents; if empty, a free port
+	metrics         string // where the manager serves metrics; if empty, a free port
 	images, resolve []string
 }
 
@@ -59,6 +60,8 @@ func upCommand() *cobra.Command {
 		"Deployments, StatefulSets, DaemonSets and PodDisruptionBudgets")
 	cmd.Flags().StringVar(&f.roster, "roster", "", "address at which the manager serves agents "+
 		"(default one that is free)")
+	cmd.Flags().StringVar(&f.metrics, "metrics", "", "address at which the manager serves metrics "+
+		"(default one that is free)")
 	cmd.Flags().StringArrayVar(&o.Manager.Args, "manager-arg", nil,
 		"argument for the manager (repeatable)")
 	cmd.Flags().StringArrayVar(&f.images, "image", nil, "NAME=PATH: the program that stands for an "+
@@ -74,8 +77,8 @@ func (f *flags) up(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "ready after %.1f s: export KUBECONFIG=%s\n",
-		time.Since(begun).Seconds(), running.Kubeconfig)
+	fmt.Fprintf(cmd.OutOrStdout(), "ready after %.1f s; metrics at http://%s/metrics\n%s",
+		time.Since(begun).Seconds(), f.metrics, running.Shell(f.programs()))
 	var failure error
 	select {
 	case <-cmd.Context().Done():
@@ -91,17 +94,20 @@ func (f *flags) up(cmd *cobra.Command) error {
 type cluster struct {
 	*local.Cluster
 
-	roster *port.Kept // nil if the address was given
+	kept []*port.Kept // those of the addresses that were not given
 }
 
 func (f *flags) start(cmd *cobra.Command) (*cluster, error) {
 	c := &cluster{}
-	if f.roster == "" {
+	for _, address := range []*string{&f.roster, &f.metrics} {
+		if *address != "" {
+			continue
+		}
 		kept, err := port.Keep()
 		if err != nil {
-			return nil, err
+			return nil, errors.Join(err, c.Close())
 		}
-		c.roster, f.roster = kept, kept.Address
+		c.kept, *address = append(c.kept, kept), kept.Address
 	}
 	o, err := f.complete()
 	if err == nil {
@@ -119,11 +125,14 @@ func (c *cluster) Close() (err error) {
 	if c.Cluster != nil {
 		err = c.Cluster.Close()
 	}
-	if c.roster != nil {
-		err = errors.Join(err, c.roster.Close())
+	for _, kept := range c.kept {
+		err = errors.Join(err, kept.Close())
 	}
 	return err
 }
+
+// programs is the directory of what make build has built.
+func (f *flags) programs() string { return cmp.Or(f.bin, filepath.Join(f.root, "bin")) }
 
 // complete turns flags into options.
 func (f *flags) complete() (local.Options, error) {
@@ -133,12 +142,14 @@ func (f *flags) complete() (local.Options, error) {
 		return o, err
 	}
 	in := func(path string) string { return filepath.Join(f.root, path) }
-	bin := cmp.Or(f.bin, in("bin"))
+	bin := f.programs()
 	o.CRDs = []string{in("config/crd/bases")}
-	o.Manifests = []string{in("config/manager/namespace.yaml"), in("config/rbac")}
+	o.Manifests = []string{in("config/manager/namespace.yaml"), in("config/rbac"),
+		in("config/admission-policy")}
 	o.Manager.User = managerUser
-	o.Manager.Args = append([]string{"--roster-address=" + f.roster, "--health-address=0"},
-		o.Manager.Args...)
+	o.Manager.Roster = f.roster
+	o.Manager.Args = append([]string{"--roster-address=" + f.roster, "--health-address=0",
+		"--metrics-address=" + f.metrics, "--metrics-secure=false"}, o.Manager.Args...)
 	if o.Manager.Path, err = program(filepath.Join(bin, "manager")); err != nil {
 		return o, err
 	}

@@ -252,15 +252,18 @@ func is(g *v1.ElectionGroup, kind, status string) bool {
 }
 
 // Hints says what else can be tried while the cluster runs.
-func Hints(out io.Writer, c *local.Cluster) {
+// Shell is Cluster.Shell.
+func Hints(out io.Writer, shell string) {
 	fmt.Fprintf(out, `The cluster goes on until Ctrl-C. In another terminal:
 
-  export KUBECONFIG=%s PATH=$(bin/cluster assets):$PATH
+%s
+  kubectl election status scheduler -w         # or bin/kubectl-election
+  kubectl election explain scheduler
   kubectl get electiongroups --watch
   kubectl edit electiongroup scheduler         # the algorithm, the priorities
   kubectl delete pod scheduler-4               # the coordinator hands over
   kubectl get electiongroup scheduler -o yaml  # the process status table, the conditions
   kubectl get events --field-selector involvedObject.kind=ElectionGroup
 
-`, c.Kubeconfig)
+`, shell)
 }

@@ -52,6 +52,9 @@ type Options struct {
 type Manager struct {
 	Path string
 	Args []string
+	// Roster is the address at which it serves agents; if it is not empty, objects in the namespace
+	// podesta-system stand for an installation of it.
+	Roster string
 	// User is who it is to the API server, with what RBAC grants it; a user who may do everything if
 	// empty.
 	User string
@@ -133,6 +136,11 @@ func (c *Cluster) start(ctx context.Context) error {
 		c.options.Report("applying " + path)
 		if err := manifest.Apply(ctx, kube, path, "cluster"); err != nil {
 			return err
+		}
+	}
+	if c.options.Manager.Roster != "" {
+		if err := standIn(ctx, kube, c.options.Manager); err != nil {
+			return fmt.Errorf("writing the objects that stand for the manager: %w", err)
 		}
 	}
 	return c.run(ctx)
