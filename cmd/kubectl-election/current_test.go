@@ -188,7 +188,7 @@ func TestDeafWatchBeginsAgain(t *testing.T) {
 			t.Fatal("it still trusts the watch")
 		}
 		synctest.Wait()
-		if got := w.out.take(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "4/5 ready") {
+		if got := w.out.take(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "4/5 running") {
 			t.Errorf("%q", got)
 		}
 		w.end()

@@ -280,9 +280,9 @@ func reportingVoters(rows []v1.ProcessStatus, r *v1.RosterStatus) (n int) {
 	return n
 }
 
-// readyOf returns how many processes on the roster run, of how many that are on it, such as 4/5.
-func readyOf(rows []v1.ProcessStatus, r *v1.RosterStatus) string {
-	ready, members := 0, map[string]bool{}
+// runningOf returns how many processes on the roster run, of how many that are on it, such as 4/5.
+func runningOf(rows []v1.ProcessStatus, r *v1.RosterStatus) string {
+	running, members := 0, map[string]bool{}
 	if r != nil {
 		for _, m := range r.Members {
 			members[m.Name] = true

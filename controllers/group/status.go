@@ -102,7 +102,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 			//nolint:gosec // a roster has 100 voters at most
 			int32(max(reporting-membership.Majority(voters), 0)))
 	}
-	d.status.Ready = readyOf(d.status.Processes, o.published.Roster)
+	d.status.Running = runningOf(d.status.Processes, o.published.Roster)
 	d.status.Coordinator = coordinatorStatus(all, chosen, o)
 	d.status.Elections = electionsOf(all, chosen, o)
 	f := findings{

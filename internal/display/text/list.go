@@ -34,14 +34,14 @@ func List(groups []display.Group, o Options) string {
 		{title: "NAME", names: true},
 		{title: "STATE"},
 		{title: "COORDINATOR", names: true},
-		{title: "FOR", gives: 3},
-		{title: "READY", gives: 2},
+		{title: "SINCE", gives: 3},
+		{title: "RUNNING", gives: 2},
 		{title: "VOTERS", gives: 4},
 		{title: "MAY FAIL", gives: 5},
 		{title: "NEXT", gives: 6, names: true},
 		{title: "REASON", gives: 1},
 		{title: "EPOCH"}, {title: "SAFETY"}, {title: "ALGORITHM"}, {title: "PRIORITY"},
-		{title: "GENERATION"},
+		{title: "ROSTER"},
 	}
 	rows := make([][]cell, 0, len(groups))
 	for _, g := range groups {
