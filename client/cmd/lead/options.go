@@ -1,14 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/podesta-dev/podesta/client/agent"
@@ -61,11 +58,11 @@ that permission is over. It finds PODESTA_EPOCH, PODESTA_GROUP and PODESTA_NAME 
 
 // parse reads the command line. For --help it prints the help, and returns flag.ErrHelp.
 func parse(args []string, out io.Writer) (options, error) {
-	o := options{agent: address(os.Getenv("ELECTOR_PATH"))}
+	o := options{agent: new(agent.Client).BaseURL()}
 	flags := flag.NewFlagSet("lead", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	flags.StringVar(&o.agent, "agent", o.agent, "`URL` of the agent. Its default is the address in "+
-		"$ELECTOR_PATH, which pods have, or else")
+	flags.StringVar(&o.agent, "agent", o.agent, "`URL` of the agent. Without it, $ELECTOR_PATH says "+
+		"where the agent is, as in pods")
 	flags.DurationVar(&o.grace, "grace", 10*time.Second, "how long the command may take to end "+
 		"after SIGTERM. Then it gets SIGKILL. It gets that sooner if the permission is over sooner")
 	flags.DurationVar(&o.patient, "wait-for-agent", time.Minute, "how long to wait at the start for "+
@@ -120,14 +117,6 @@ func (o options) check() error {
 	}
 	c := agent.Client{URL: o.agent}
 	return c.Check()
-}
-
-// address makes a URL of ELECTOR_PATH, which is HOST:PORT, or a URL.
-func address(path string) string {
-	if path == "" || strings.Contains(path, "://") {
-		return cmp.Or(path, agent.DefaultURL)
-	}
-	return "http://" + path
 }
 
 // find finds the program of a command line.
