@@ -264,8 +264,17 @@ func (s *sidecar) elect(
 	}
 	s.running.Store(true)
 	defer s.running.Store(false)
-	return agent.Run(ctx, config)
+	err = agent.Run(ctx, config)
+	if client != nil {
+		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellWithin)
+		defer cancel()
+		client.Farewell(leaving)
+	}
+	return err
 }
+
+// farewellWithin is how long the manager may take to be told that this process has left (MC5).
+const farewellWithin = 500 * time.Millisecond
 
 // throttled returns by how much a CPU limit of this container may delay lease.Burst, and says what
 // follows from that.

@@ -68,6 +68,7 @@ func podFact(pod *corev1.Pod, spec *v1.ElectionGroupSpec,
 		Label:    label,
 		Witness:  hasWitnessLabel(pod),
 		Finished: finished(pod),
+		Created:  max(pod.CreationTimestamp.Unix(), 0),
 	}
 	if pod.DeletionTimestamp != nil { // Kubernetes has added the grace period to it
 		grace := time.Duration(ptr.Deref(pod.DeletionGracePeriodSeconds, 0)) * time.Second
@@ -86,6 +87,7 @@ func reportFact(uid types.UID, s roster.Sighting, group types.UID) membership.Re
 		Connected:    s.Connected,
 		Since:        s.Since,
 		Leaving:      s.Report.Leaving,
+		Left:         s.Report.Left,
 		NotCandidate: withdrawn(s.Report),
 		Rules:        s.Report.Rules,
 		BallotsSpent: s.Report.LeaseState == roster.LeaseBallotsSpent,

@@ -138,6 +138,7 @@ func about(group types.UID, r roster.Report) roster.Report {
 		Electing:   true,
 		Withdrawn:  r.Withdrawn,
 		Leaving:    r.Leaving,
+		Left:       r.Left,
 		Version:    r.Version,
 		Rules:      r.Rules,
 	}

@@ -147,6 +147,8 @@ func agentRoster(group *v1.ElectionGroup, decided *membership.Roster) *roster.Ro
 			Address:  m.Address,
 			Priority: m.Priority,
 			Voter:    m.Voter,
+			Created:  m.Created,
+			Grace:    m.Grace,
 		}
 		if guarded(group) {
 			p.StateID = m.StateID

@@ -17,6 +17,7 @@ func (a *agent) report() roster.Report {
 		Withdrawn:    v.Withdrawn,
 		NotCandidate: v.NotCandidate,
 		Leaving:      v.Leaving,
+		Left:         v.Left,
 		LeaseState:   v.LeaseState,
 	}
 	if a.inUse != nil {

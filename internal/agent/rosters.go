@@ -162,6 +162,8 @@ func nodeRoster(r *roster.Roster) *node.Roster {
 			StateID:  p.StateID,
 			Priority: p.Priority,
 			Voter:    p.Voter,
+			Created:  p.Created,
+			Grace:    p.Grace,
 		})
 	}
 	return n

@@ -28,6 +28,7 @@ type View struct {
 	// why this process is no candidate, a constant of package roster; empty: it is a candidate
 	NotCandidate string
 	Leaving      bool          // this process is about to end on purpose
+	Left         bool          // it has left, and says nothing more
 	Processes    []ProcessView // the process status table, in ring order
 	Voters       []string      // Guarded: the names of the roster's voters
 	Last         *node.Account // of the last election; nil before the first
@@ -96,7 +97,7 @@ func (a *agent) publish() {
 func (a *agent) present(n node.View) View {
 	r := a.inUse
 	if r == nil {
-		return View{Leaving: n.Leaving}
+		return View{Leaving: n.Leaving, Left: n.Left}
 	}
 	coordinator, _ := r.Find(n.Coordinator)
 	v := View{
@@ -116,6 +117,7 @@ func (a *agent) present(n node.View) View {
 		Withdrawn:    n.Withdrawn,
 		NotCandidate: string(n.NotCandidate),
 		Leaving:      n.Leaving,
+		Left:         n.Left,
 		Last:         n.Last,
 		T:            a.node.T(),
 		Lease:        r.Lease,

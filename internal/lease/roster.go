@@ -37,6 +37,11 @@ type Member struct {
 	StateID  string // of its agent's state directory: a voter that lost it is another voter
 	Priority int32  // 0 never coordinates
 	Voter    bool
+	// Created is when the pod was made, in seconds; 0: that is not known.
+	Created int64
+	// Grace is how long its pod may take to end, if it is being deleted; otherwise 0. The lease
+	// protocol does not need it, package node does.
+	Grace time.Duration
 }
 
 // outranks orders members as election.Process does.
@@ -45,6 +50,15 @@ func (m Member) outranks(o Member) bool {
 		return m.Priority > o.Priority
 	}
 	return m.Name > o.Name
+}
+
+// succeedsBefore orders the candidates for an heir (LH8): by priority, then the younger pod first,
+// then by name.
+func (m Member) succeedsBefore(o Member) bool {
+	if m.Priority == o.Priority && m.Created != o.Created {
+		return m.Created > o.Created
+	}
+	return m.outranks(o)
 }
 
 // Incarnation is one run of an agent. A promise is made to an incarnation: a restarted agent is

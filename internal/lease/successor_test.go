@@ -144,6 +144,40 @@ func TestWhoIsTheHeir(t *testing.T) {
 	}
 }
 
+// LH8: of equal candidates the one is the heir whose pod was made last. Of older pods a rollout makes
+// the next leaseholder step down soon.
+func TestTheYoungestOfEqualsIsTheHeir(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		created [5]int64 // of P1 to P5; P3 leads
+		higher  string   // has a higher priority than the others
+		heir    string
+	}{
+		{"the youngest, not the highest name", [5]int64{7, 9, 0, 8, 6}, "", "P2"},
+		{"of two that were made in one second the higher name", [5]int64{9, 9, 0, 8, 6}, "", "P2"},
+		{"nobody knows their ages", [5]int64{}, "", "P5"},
+		{"an older one of higher priority", [5]int64{7, 9, 0, 1, 6}, "P4", "P4"},
+		{"the leaseholder itself is the youngest", [5]int64{1, 2, 9, 1, 1}, "", "P2"},
+	} {
+		r := rosterOf(5)
+		r.LeaseMinimum = 100 * ms
+		for i := range r.Members {
+			m := &r.Members[i]
+			m.Priority, m.Created = 1, c.created[i]
+			if m.Name == c.higher {
+				m.Priority = 2
+			}
+		}
+		s := newSolo(t, r, "P3")
+		s.elected()
+		s.answered(time.Second, "P1", "P2", "P4", "P5")
+		s.do(lease.Event{Type: lease.Withdrawn})
+		if p := s.sent(lease.StepDown, "P1"); p.Heir != c.heir {
+			t.Errorf("%s: its heir is %q, want %q", c.name, p.Heir, c.heir)
+		}
+	}
+}
+
 // LH8, PR5: one that was offered the lease, and could not take it over, is no heir for a while.
 func TestWhoDeclinedIsNoHeir(t *testing.T) {
 	s, offer := offering(t)

@@ -26,8 +26,10 @@ type voter struct {
 	// being deleted (MC8), as do all later ones; 0: there is none that this manager knows of.
 	dismissed int64
 
-	connected bool      // it reports to this manager, does not leave, and supports the level in force
-	missing   time.Time // when its pod was or will be gone or hanging, or it began to leave (MC6)
+	// connected: it reports to this manager, supports the level in force, and does not leave, or goes
+	// on voting until it is removed (MC6)
+	connected bool
+	missing   time.Time // since when it is missing or on its way out (MC6); zero: it is not
 	lost      time.Time // from when on it is not expected to come back (MC7)
 	expires   time.Time // when its certificates will have expired, or clocks are compared again (MC5)
 }
@@ -133,8 +135,8 @@ const nobody = -1
 //	connected + newcomers >= majority(n)
 //
 // where connected counts those voters that report to this manager with the state directory that the
-// roster names, do not leave, support the rules level in force (MC11), and are not known to have
-// ended.
+// roster names, support the rules level in force (MC11), are not known to have ended, and do not
+// leave, or go on voting until they are removed (MC6).
 func (s *situation) carries(n, butFor, newcomers int) bool {
 	connected := newcomers
 	for i := range s.voters {

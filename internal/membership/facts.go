@@ -64,6 +64,8 @@ type Pod struct {
 	Address string // where other agents reach it; empty: nowhere yet
 	// Priority is the one that the group's spec gives it (see MC8).
 	Priority int32
+	// Created is when it was made: see Member.
+	Created int64
 	// Label is what the roster is to record of it when it votes: see Member.
 	Label string
 	// Witness: it is marked as one, or was (MC13).
@@ -85,6 +87,7 @@ type Report struct {
 	Connected  bool   // to this manager, now
 	Since      time.Time
 	Leaving    bool // it said that it is about to end
+	Left       bool // it said that it has: it answers nobody any more (MC5)
 	// Coordinator is the process that it follows under an epoch, or itself if it holds the lease;
 	// empty: nobody that may act.
 	Coordinator string

@@ -56,7 +56,7 @@ func TestDeparturesAndStepDownsAreNotPaced(t *testing.T) {
 	s := voting(3)
 	s.edits(100)
 	s.deletes(2, s.Now, 30*time.Second)
-	if d := s.pass(); !d.Persist || told(d) != "p-0:1+ p-1:2+ p-2:0+" {
+	if d := s.pass(); !d.Persist || told(d) != "p-0:1+ p-1:2+ p-2:0" {
 		t.Errorf("p-2 departs: %+v", d)
 	}
 	s.Settings = "another"

@@ -7,8 +7,8 @@ import "time"
 // themselves. The decision names them, and those among them whose pods exist: it may be this
 // manager that is cut off.
 //
-// Nobody expects a voter back that does not report and is missing (MC6); or that has not reported
-// for 10 s while other voters report and all of them say that there is nobody to follow.
+// Nobody expects a voter back that does not report and is missing (MC6), at the end of its grace
+// period if its pod is being deleted; or that has not reported for 10 s while other voters report and all of them say that there is nobody to follow.
 
 // silentWithin is how long a voter may take to report to a manager that starts, or to come back
 // after its connection broke.
@@ -19,6 +19,8 @@ func (v *voter) lostFrom(leaderless bool, begun time.Time) time.Time {
 	switch {
 	case v.reports():
 		return time.Time{}
+	case v.there() && v.pod.deleting() && !v.replaced():
+		return v.pod.DeletionDue
 	case !v.missing.IsZero():
 		return v.missing
 	case !leaderless:

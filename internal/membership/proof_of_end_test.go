@@ -42,7 +42,7 @@ func TestKnownToHaveEnded(t *testing.T) {
 		s.edit(2, func(r *Report) { r.Generation = s.Roster.Generation })
 	}
 	leave := func(s *scene) {
-		s.edit(2, func(r *Report) { r.Leaving, r.Connected, r.Since = true, false, s.Now })
+		s.edit(2, func(r *Report) { r.Left, r.Connected, r.Since = true, false, s.Now })
 	}
 	gone := func(s *scene, since time.Duration) {
 		s.loses(2, 0)
@@ -61,13 +61,19 @@ func TestKnownToHaveEnded(t *testing.T) {
 		{"the kubelet says so of another pod", func(s *scene) { s.loses(2, 0); s.ends("uid-9") }, false},
 		{"a pod of a lost node is called Failed", func(s *scene) { s.loses(2, 0); s.Pods[2].Finished = true }, false},
 		{"its pod is gone", func(s *scene) { s.loses(2, 0); s.drop(2) }, false},
-		{"it said that it leaves", leave, false},
-		{"it said that it leaves while its pod was being deleted", func(s *scene) {
+		{"it said that it has left", leave, false},
+		{"it said that it has left while its pod was being deleted", func(s *scene) {
 			deleting(s, time.Second)
 			told(s)
 			leave(s)
 		}, true},
-		{"the same, while another process is asked to step down", func(s *scene) {
+		{"it said that it is about to leave, and its connection broke: it may vote on", func(s *scene) {
+			deleting(s, time.Second)
+			told(s)
+			leave(s)
+			s.edit(2, func(r *Report) { r.Leaving, r.Left = true, false })
+		}, false},
+		{"it has left, while another process is asked to step down", func(s *scene) {
 			s.coordinates(0, 7)
 			s.StepDown = StepDownRequest{
 				ID:         "a",
@@ -85,7 +91,7 @@ func TestKnownToHaveEnded(t *testing.T) {
 			told(s)
 			leave(s)
 		}, true},
-		{"it said that it leaves before it was told of the deletion, and the clocks are a minute apart",
+		{"it said that it has left before it was told of the deletion, and the clocks are a minute apart",
 			func(s *scene) {
 				leave(s)
 				deleting(s, time.Minute)
@@ -95,10 +101,10 @@ func TestKnownToHaveEnded(t *testing.T) {
 			s.pass()
 			leave(s)
 		}, false},
-		{"it leaves, is connected, and has not said which state directory it has", func(s *scene) {
+		{"it has left, is connected, and has not said which state directory it has", func(s *scene) {
 			deleting(s, time.Second)
 			told(s)
-			s.edit(2, func(r *Report) { r.Leaving, r.StateID = true, "" })
+			s.edit(2, func(r *Report) { r.Left, r.StateID = true, "" })
 		}, false},
 		{"it was told of the deletion in another group object", func(s *scene) {
 			deleting(s, time.Second)
@@ -113,7 +119,7 @@ func TestKnownToHaveEnded(t *testing.T) {
 			told(s)
 			leave(s)
 		}, true},
-		{"it said that it leaves, and later its pod was deleted", func(s *scene) {
+		{"it said that it has left, and later its pod was deleted", func(s *scene) {
 			leave(s)
 			s.later(10 * time.Second)
 			deleting(s, 0)
@@ -125,20 +131,20 @@ func TestKnownToHaveEnded(t *testing.T) {
 			s.later(10 * time.Second)
 			deleting(s, 0)
 		}, false},
-		{"its priority was 0 anyway, and it said that it leaves when it was told of the deletion", func(s *scene) {
+		{"its priority was 0 anyway, and it said that it has left when it had been told of the deletion", func(s *scene) {
 			s.Pods[2].Priority = 0
 			told(s)
 			deleting(s, time.Second)
 			told(s)
 			leave(s)
 		}, true},
-		{"it said that it leaves, and is still connected", func(s *scene) {
+		{"it said that it has left, and is still connected", func(s *scene) {
 			deleting(s, 0)
-			s.edit(2, func(r *Report) { r.Leaving = true })
+			s.edit(2, func(r *Report) { r.Left = true })
 		}, false},
 		{"it said so, is still connected, and has not said which state directory it has", func(s *scene) {
 			deleting(s, 0)
-			s.edit(2, func(r *Report) { r.Leaving, r.StateID, r.Since = true, "", s.Now })
+			s.edit(2, func(r *Report) { r.Left, r.StateID, r.Since = true, "", s.Now })
 		}, false},
 		{"its pod came back with another state directory", func(s *scene) {
 			s.edit(2, func(r *Report) { r.StateID = "new" })
@@ -221,13 +227,13 @@ func TestProofsAreKept(t *testing.T) {
 	s.deletes(2, s.Now, 0)
 	s.pass()
 	s.edit(2, func(r *Report) {
-		r.Leaving, r.Connected, r.Since, r.Generation = true, false, s.Now, s.Roster.Generation
+		r.Left, r.Connected, r.Since, r.Generation = true, false, s.Now, s.Roster.Generation
 	})
 	s.pass()
 	s.drop(2)
 	s.later(time.Second)
 	s.pass()
-	if end := s.endOf("uid-2"); !end.at.Equal(s.Now.Add(LeavesWithin - time.Second)) {
+	if end := s.endOf("uid-2"); !end.at.Equal(s.Now.Add(-time.Second)) {
 		t.Errorf("it left, then its pod was gone: %+v", end)
 	}
 	s.set(Report{UID: "uid-2", StateID: "m", Leaving: true, Connected: true, Since: s.Now})

@@ -13,12 +13,11 @@ import "time"
 //     wall clock: it is neither recorded nor believed while that differs from the API server's.
 //     (An agent reads the end of its certificate from CLOCK_BOOTTIME, and takes the certificate for
 //     ended after a reboot.)
-//   - Its agent said that it leaves, when it used a roster that gives its process priority 0
-//     because its pod is being deleted (MC8), and has been disconnected for 7 s: it answers the
-//     others for 5 s at most, also if its machine is suspended meanwhile. Without such a roster the
-//     word proves nothing, because the container may be started again; and when the deletion began,
-//     by the API server's clock, does not compare with when it left, by this one's. An agent that
-//     connects again disproves it.
+//   - Its agent said, as its last word, that it has left: from then on it answers nobody. It used a
+//     roster that gives its process priority 0 because its pod is being deleted (MC8), and it is
+//     disconnected. Without such a roster the word proves nothing, because the container may be
+//     started again. An agent that connects again disproves it. (That an agent is about to leave
+//     proves nothing: it goes on voting, see MC6.)
 //   - An operator confirmed it (kubectl election forget). An agent that connects disproves it.
 //
 // Another state directory proves nothing. A node may get another machine under its name while the
@@ -38,9 +37,6 @@ const (
 	// from the API server's.
 	CertificatesEnd = 24*time.Hour*(100+MaxClockDriftPercent)/(100-MaxClockDriftPercent) +
 		5*time.Minute
-	// LeavesWithin is how long an agent that leaves may go on answering the others (5 s), with room
-	// to spare.
-	LeavesWithin = 7 * time.Second
 	// clocksAgain is after how long clocks that differed are compared again, if a voter's end may
 	// be known by them.
 	clocksAgain = time.Minute
@@ -68,14 +64,10 @@ func proofOfEnd(v *voter, f *Facts, earlier proof) proof {
 	}
 	// With its pod, the word of an agent that left is gone, too; what it proved is known from earlier.
 	left := v.saidGoodbye() || v.pod == nil && !earlier.at.IsZero()
-	switch {
-	case v.reports() || !left && !v.Forgotten:
+	if v.reports() || !left && !v.Forgotten {
 		return proof{}
-	case left && earlier.at.IsZero():
-		return proof{at: v.report.Since.Add(LeavesWithin)}
-	default:
-		return proof{at: heldSince(true, earlier.at, f.Now)}
 	}
+	return proof{at: heldSince(true, earlier.at, f.Now)}
 }
 
 // hasEnded reports whether a voter is known to have ended by now.
@@ -108,12 +100,18 @@ func (v *voter) replaced() bool {
 	return v.Replaced || v.report != nil && v.report.StateID != "" && v.report.StateID != v.StateID
 }
 
-// saidGoodbye reports whether the voter's agent said that it leaves, and left, when it had been
-// told that its pod is being deleted.
+// saidGoodbye reports whether the voter's agent said that it has left, when it had been told that
+// its pod is being deleted.
 func (v *voter) saidGoodbye() bool {
 	r := v.report
-	return v.pod != nil && v.dismissed > 0 && r != nil && r.StateID == v.StateID && r.Leaving &&
-		!r.Connected && !r.OtherGroup && r.Generation >= v.dismissed
+	return v.pod != nil && r != nil && r.StateID == v.StateID && r.Left && !r.Connected &&
+		v.knowsItsEnd()
+}
+
+// knowsItsEnd reports whether the voter's agent has been told that its pod is being deleted.
+func (v *voter) knowsItsEnd() bool {
+	r := v.report
+	return v.dismissed > 0 && r != nil && !r.OtherGroup && r.Generation >= v.dismissed
 }
 
 // confirmed reports whether an operator confirmed that a voter has stopped: now, or earlier, as the

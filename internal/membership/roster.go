@@ -52,6 +52,11 @@ type Member struct {
 	Address   string
 	Priority  int32
 	Departing bool
+	// Grace is how long the pod may take to end, if it is being deleted; otherwise 0.
+	Grace time.Duration
+	// Created is when the pod was made, in seconds since 1970 by the API server's clock; 0 once it is
+	// gone. Of candidates that are equal otherwise the youngest is the heir (LH8 in internal/lease).
+	Created int64
 }
 
 // fill has the members carry what agents are told and what is not persisted, while a request may
@@ -61,9 +66,10 @@ func fill(members []Member, w *StepDown, f *Facts) {
 		pod := f.pod(members[i].UID)
 		members[i].Priority = w.apply(members[i].Name, priority(pod))
 		members[i].Departing = departs(pod)
-		members[i].Address = ""
+		members[i].Address, members[i].Grace, members[i].Created = "", 0, 0
 		if pod != nil {
-			members[i].Address = pod.Address
+			members[i].Address, members[i].Created = pod.Address, pod.Created
+			members[i].Grace = pod.DeletionDue.Sub(pod.DeletionBegan)
 		}
 	}
 }
@@ -84,6 +90,9 @@ func digest(members []Member, rules int32, f *Facts) string {
 		}
 		b = binary.AppendVarint(b, int64(m.Priority))
 		b = append(b, bit(m.Voter)|bit(m.Forgotten)<<1|bit(m.Departing)<<2)
+		if m.Grace > 0 {
+			b = binary.AppendVarint(b, int64(m.Grace))
+		}
 	}
 	if rules > 1 {
 		b = binary.AppendVarint(b, int64(rules))

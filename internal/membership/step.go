@@ -217,7 +217,8 @@ func (g *group) judgeVoters() {
 	for i := range g.voters {
 		v := &g.voters[i]
 		leaves := v.reports() && v.report.Leaving
-		v.connected = v.reports() && !leaves && supports(v.report.Rules, g.level)
+		goesOn := !leaves || v.knowsItsEnd() && !v.report.Left
+		v.connected = v.reports() && goesOn && supports(v.report.Rules, g.level)
 		v.missing = v.missingFrom(leaves, g.Now)
 		v.lost = v.lostFrom(leaderless, g.Begun)
 		v.expires = v.certificatesExpire(g.Facts)

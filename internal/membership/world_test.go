@@ -249,7 +249,7 @@ func (w *world) newest(a *agent) bool {
 func (w *world) happens() {
 	w.Now = w.Now.Add(time.Duration(w.random.IntN(400)) * time.Millisecond)
 	deeds := []func(){
-		w.newPod, w.kill, w.deleteGracefully, w.leaveDeleted, w.deleteByForce, w.loseState, w.replaceMachines,
+		w.newPod, w.kill, w.deleteGracefully, w.aboutToLeave, w.leaveDeleted, w.deleteByForce, w.loseState, w.replaceMachines,
 		w.disconnect, w.restartManager, w.upgradeAgent, w.upgradeManager,
 		w.editLease, w.evict, w.drain, w.rebootRack, w.wipeStatus, w.setBack, w.kubeletTells, w.kubeletTells, w.join, w.join, w.join,
 	}

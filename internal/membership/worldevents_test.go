@@ -128,9 +128,18 @@ func (w *world) leaveDeleted() {
 
 func (w *world) goodbye(a *agent) {
 	if a.runs() && a.connected {
-		w.report(a).Leaving = true
+		r := w.report(a)
+		r.Leaving, r.Left = true, true
 		w.end(a)
-		w.note("%s leaves", a)
+		w.note("%s has left", a)
+	}
+}
+
+// aboutToLeave has an agent whose pod is being deleted say that it leaves, and vote on.
+func (w *world) aboutToLeave() {
+	if a := w.pick(func(a *agent) bool { return a.runs() && a.connected && w.inAPI(a) && w.pod(a.uid).deleting() }); a != nil {
+		w.report(a).Leaving = true
+		w.note("%s is about to leave", a)
 	}
 }
 

@@ -9,23 +9,48 @@ import (
 
 // leaving is how far a process has come that ends on purpose. A coordinator first stops
 // coordinating, releases its lease once its app relies on it no more, and has another one elected;
-// then a voter goes on answering until the manager has made a roster without it.
+// then a voter goes on answering until the manager has made a roster without it (MC6).
 type leaving struct {
 	since     lease.Instant // when it was asked to leave; 0: it was not
 	handsOver lease.Instant // until when it hands over; 0: it does not, or has
-	until     lease.Instant // until when it waits at all
 	left      bool
+
+	// grace is how long the pod may take to end, as the roster in use says since graceFrom; 0: the
+	// roster does not say that the pod is being deleted.
+	grace     time.Duration
+	graceFrom lease.Instant
 }
 
-// longestLeave leaves room in a pod's grace period. The manager counts on it (MC5), so it is a time
-// on CLOCK_BOOTTIME: a timer stands still while the machine is suspended.
-const longestLeave = 5 * time.Second
+const (
+	// longestLeave is how long a process waits that was not told that its pod is being deleted.
+	longestLeave = 5 * time.Second
+	// lastSecond is what is left of the grace period when a process ends. The kubelet leaves a
+	// container that ends last a little longer than that.
+	lastSecond = time.Second
+)
+
+// by is when a process that leaves has left at the latest. It is a time on CLOCK_BOOTTIME, which
+// goes on while the machine is suspended.
+func (l *leaving) by() lease.Instant {
+	if l.grace == 0 {
+		return l.since + longestLeave
+	}
+	return max(l.graceFrom+l.grace, l.since+2*lastSecond) - lastSecond
+}
+
+// learnGrace takes from a roster how long this pod may take to end.
+func (n *Node) learnGrace(r *Roster) {
+	l := &n.leaving
+	if m, _ := r.find(n.self.Name); m.Grace != l.grace {
+		l.grace, l.graceFrom = m.Grace, n.now.Boot
+	}
+}
 
 // overdue reports whether this process has left, or should have: whatever happens, it says nothing
 // more.
 func (n *Node) overdue() bool {
 	l := &n.leaving
-	return l.left || l.since != 0 && n.now.Boot >= l.since+longestLeave
+	return l.left || l.since != 0 && n.now.Boot >= l.by()
 }
 
 // leave begins to leave.
@@ -34,7 +59,7 @@ func (n *Node) leave() {
 		return
 	}
 	n.stirred = true
-	n.leaving = leaving{since: n.now.Boot, until: n.now.Boot + longestLeave}
+	n.leaving.since = n.now.Boot
 	if n.roster == nil {
 		return
 	}
@@ -42,7 +67,6 @@ func (n *Node) leave() {
 	n.withdraw()
 	if coordinates {
 		n.leaving.handsOver = n.now.Boot + min(max(n.detector.T(), n.roster.Lease), longestLeave)
-		n.leaving.until = n.leaving.handsOver
 	}
 }
 
@@ -56,13 +80,25 @@ func (n *Node) proceedLeaving() {
 		if !n.handedOver() && n.now.Boot < l.handsOver {
 			return
 		}
-		l.handsOver, l.until = 0, l.since+longestLeave
+		l.handsOver = 0
 	}
-	if n.guarded() && n.config.Managed && !n.unseated() && n.now.Boot < l.until {
+	if n.guarded() && n.config.Managed && n.isNeeded() && n.now.Boot < l.by() {
 		return
 	}
-	l.left, l.until = true, 0
+	l.left, n.stirred = true, true
 	n.ready.Left = true
+}
+
+// next is when a process that leaves looks again whether there is anything to wait for; 0: never.
+func (l *leaving) next() lease.Instant {
+	switch {
+	case l.since == 0 || l.left:
+		return 0
+	case l.handsOver != 0:
+		return min(l.handsOver, l.by())
+	default:
+		return l.by()
+	}
 }
 
 // handedOver reports whether another process coordinates, or could not.
@@ -78,20 +114,18 @@ func (n *Node) handedOver() bool {
 	}
 }
 
-// unseated reports whether nobody counts on this process's votes any more: it is no voter, or the
-// only one.
-func (n *Node) unseated() bool {
-	others, seated := 0, false
+// isNeeded reports whether somebody counts on this process's vote: it is a voter, and another
+// process may coordinate. When all pods of a group are deleted, none waits for the others.
+func (n *Node) isNeeded() bool {
+	votes, candidates := false, false
 	for _, m := range n.roster.Members {
-		switch {
-		case !m.Voter:
-		case m.Name == n.self.Name:
-			seated = true
-		default:
-			others++
+		if m.Name == n.self.Name {
+			votes = m.Voter
+		} else if m.Priority > 0 {
+			candidates = true
 		}
 	}
-	return !seated || others == 0
+	return votes && candidates
 }
 
 // alone reports whether there is no other live process to hand over to.

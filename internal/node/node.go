@@ -182,7 +182,7 @@ func (n *Node) next() lease.Instant {
 		}
 	}
 	at(n.writes.next())
-	at(n.leaving.until)
+	at(n.leaving.next())
 	if n.roster == nil {
 		return next
 	}

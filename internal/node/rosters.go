@@ -122,6 +122,7 @@ func (n *Node) admits(group string) error {
 func (n *Node) use(r *Roster) {
 	n.roster, n.ready.Roster, n.peers.stale, n.stirred, n.tableStale = r, r, true, true, true
 	n.passing, n.refused = passing{}, 0
+	n.learnGrace(r)
 	n.peers.silent = slices.DeleteFunc(n.peers.silent, func(name string) bool {
 		_, ok := r.find(name)
 		return !ok

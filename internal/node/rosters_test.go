@@ -213,6 +213,66 @@ func TestLeaveOnASuspendedMachine(t *testing.T) {
 	}
 }
 
+// MC6: a voter that leaves a pod that is being deleted goes on voting until a second before the grace
+// period ends, counted from when its roster said so, or for a second if that is over. It makes no
+// difference whether the roster comes before the word to leave.
+func TestLeaveInAGracePeriod(t *testing.T) {
+	const grace = 30 * time.Second
+	deleted := func(grace time.Duration) node.Event {
+		return node.Event{Type: node.RosterReceived, Roster: edited(newRoster(true), func(r *node.Roster) {
+			r.Members[0].Priority, r.Members[0].Grace = 0, grace
+		})}
+	}
+	for _, c := range []struct {
+		name  string
+		after time.Duration // from the roster until it is to leave; negative: the roster comes later
+		takes time.Duration // since the earlier of both
+	}{
+		{"at once", 0, grace - time.Second},
+		{"after its app", 20 * time.Second, grace - time.Second},
+		{"its app took all the time", 40 * time.Second, 41 * time.Second},
+		{"the roster comes late", -2 * time.Second, 2*time.Second + grace - time.Second},
+	} {
+		p := start(t, "P1", newRoster(true))
+		begun := p.now
+		if c.after >= 0 {
+			p.step(deleted(grace))
+			p.pass(c.after)
+			p.step(node.Event{Type: node.Leave})
+		} else {
+			p.step(node.Event{Type: node.Leave})
+			p.pass(-c.after)
+			p.step(deleted(grace))
+		}
+		p.did()
+		p.pass(500 * ms)
+		p.request("P3", lease.PreVote, 0)
+		if did := p.did(); !strings.Contains(did, "PREVOTE") { // it answers
+			t.Errorf("%s: while it leaves it did: %s", c.name, did)
+		}
+		if v := p.node.View(); !v.Leaving || v.Left {
+			t.Errorf("%s: while it leaves it says %+v", c.name, v)
+		}
+		p.until("it has left", func() bool { return p.left })
+		if took := p.now - begun; took != c.takes || !p.node.View().Left {
+			t.Errorf("%s: it has left after %v: %+v", c.name, took, p.node.View())
+		}
+	}
+}
+
+// Nobody waits for a vote when nobody can coordinate: all pods of the group are being deleted.
+func TestAllLeave(t *testing.T) {
+	p := start(t, "P1", edited(newRoster(true), func(r *node.Roster) {
+		for i := range r.Members {
+			r.Members[i].Priority, r.Members[i].Grace = 0, time.Minute
+		}
+	}))
+	p.step(node.Event{Type: node.Leave})
+	if !p.left {
+		t.Error("it waits")
+	}
+}
+
 // A process that no manager manages leaves as soon as it has handed over.
 func TestLeaveUnmanaged(t *testing.T) {
 	p := boot(t, "P1", lease.State{})

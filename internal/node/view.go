@@ -22,6 +22,7 @@ type View struct {
 	Withdrawn    bool             // the election algorithm takes this process for no candidate
 	NotCandidate NotCandidate     // why this process is not a candidate; empty: it is one
 	Leaving      bool             // it is about to end on purpose
+	Left         bool             // it has left: it says nothing more
 	Table        []election.Entry // the process status table, in ring order
 	Last         *Account         // nil before the first election
 	Since        lease.Instant    // when this process began to follow the coordinator
@@ -42,8 +43,8 @@ func (n *Node) T() lease.Instant {
 func (n *Node) show() bool {
 	was := n.view
 	if n.roster == nil {
-		n.view = View{Leaving: n.leaving.since != 0}
-		return was.Member || was.Leaving != n.view.Leaving
+		n.view = View{Leaving: n.leaving.since != 0, Left: n.leaving.left}
+		return was.Member || was.Leaving != n.view.Leaving || was.Left != n.view.Left
 	}
 	is := n.present()
 	if is.Coordinator == was.Coordinator && n.calm(is.Coordinator) {
@@ -85,7 +86,7 @@ func (v *View) equal(o *View) bool {
 		v.Acknowledged == o.Acknowledged &&
 		v.Coordinator == o.Coordinator && v.Epoch == o.Epoch && v.Bound == o.Bound &&
 		v.Phase == o.Phase && v.Electing == o.Electing && v.Withdrawn == o.Withdrawn &&
-		v.Leaving == o.Leaving && v.NotCandidate == o.NotCandidate
+		v.Leaving == o.Leaving && v.Left == o.Left && v.NotCandidate == o.NotCandidate
 }
 
 // present is what the machines say now. In a Guarded group the leaseholder coordinates, and nobody
@@ -102,6 +103,7 @@ func (n *Node) present() View {
 		Withdrawn:    s.Withdrawn,
 		NotCandidate: n.notCandidate(),
 		Leaving:      n.leaving.since != 0,
+		Left:         n.leaving.left,
 	}
 	if n.guarded() {
 		holder, epoch, bound := n.lease.Following()

@@ -65,6 +65,8 @@ type ClientConfig struct {
 type Client struct {
 	ClientConfig
 	newest atomic.Pointer[Report] // what the agent reported last
+	sent   atomic.Pointer[Report] // what was sent on the subscription last; nil: nothing, or it is over
+	told   chan struct{}          // signals that sent has changed; capacity 1
 	wake   chan struct{}          // signals that newest has changed; capacity 1
 	hurry  chan struct{}          // signals that the manager is known to be back; capacity 1
 	anew   chan struct{}          // signals that the subscription is to begin anew; capacity 1
@@ -84,6 +86,7 @@ func NewClient(cfg ClientConfig) *Client {
 	return &Client{
 		ClientConfig: cfg,
 		wake:         make(chan struct{}, 1),
+		told:         make(chan struct{}, 1),
 		hurry:        make(chan struct{}, 1),
 		anew:         make(chan struct{}, 1),
 		reconnect:    reconnection{first: minBackoff, most: maxBackoff},
@@ -99,6 +102,18 @@ func (c *Client) Report(r Report) {
 	select {
 	case c.wake <- struct{}{}:
 	default:
+	}
+}
+
+// Farewell waits until the newest report has been sent, if there is a subscription, and for ctx at
+// most. It is for an agent that ends: the subscription ends with it.
+func (c *Client) Farewell(ctx context.Context) {
+	for sent := c.sent.Load(); sent != nil && sent != c.newest.Load(); sent = c.sent.Load() {
+		select {
+		case <-c.told:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

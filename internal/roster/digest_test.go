@@ -10,8 +10,8 @@ import (
 func TestEveryFieldOfARosterFileHasADigest(t *testing.T) {
 	elsewhere := []string{
 		"Namespace", "Group", // in the certificates
-		"Generation",                         // what differs within one is looked for
-		"GroupUID", "LongestLease", "Signed", // not in a file
+		"Generation",                                             // what differs within one is looked for
+		"GroupUID", "LongestLease", "Signed", "Created", "Grace", // not in a file
 		"AppHealth", "Address", // may differ
 		"Processes", // its own fields below
 	}

@@ -208,19 +208,26 @@ const (
 // subscription. If that fails, listen returns the error.
 func (f *follower) report(ctx context.Context) {
 	var sent *Report
+	tell := func(r *Report) {
+		f.client.sent.Store(r)
+		offer(f.client.told, struct{}{})
+	}
+	defer tell(nil)
 	pace := rate.NewLimiter(reportsPerSecond, reportsAtOnce)
 	for {
-		if newest := f.client.newest.Load(); newest != nil && (sent == nil ||
-			!reflect.DeepEqual(*sent, *newest)) {
+		newest := f.client.newest.Load()
+		if newest != nil && (sent == nil || !reflect.DeepEqual(*sent, *newest)) {
 			if pace.Wait(ctx) != nil {
 				return
 			}
-			sent = f.client.newest.Load() // it may have changed meanwhile
+			newest = f.client.newest.Load() // it may have changed meanwhile
+			sent = newest
 			report := &rosterpb.ToManager_Report{Report: reportToWire(*sent)}
 			if f.send(&rosterpb.ToManager{Message: report}) != nil {
 				return
 			}
 		}
+		tell(newest)
 		select {
 		case <-f.client.wake:
 		case <-ctx.Done():

@@ -68,6 +68,7 @@ type Report struct {
 	// why it is not a candidate, such as NotCandidateUnhealthy; empty: it is one
 	NotCandidate string
 	Leaving      bool // it is about to end, on purpose
+	Left         bool // it has left, and answers nobody any more: its last word
 	Table        []Row
 	LastElection *Election
 	Version      string // of the agent

@@ -89,6 +89,11 @@ type Process struct {
 	// identifies its agent's state directory; empty if it has not joined or, in a static file, for
 	// any
 	StateID string
+	// Created is when its pod was made, in seconds since 1970; 0: that is not known, as in a static
+	// file. Of candidates that are equal otherwise the youngest is the heir (LH8).
+	Created int64
+	// Grace is how long its pod may take to end, if it is being deleted; otherwise 0.
+	Grace time.Duration
 }
 
 // Find returns the process with that name.
@@ -222,6 +227,10 @@ func (p Process) validate() error {
 	if p.Priority < 0 || p.Priority > MaxPriority {
 		return fmt.Errorf("%s: priority %d: must be between 0 and %d", p.Name, p.Priority,
 			MaxPriority)
+	}
+	if p.Created < 0 || p.Grace < 0 {
+		return fmt.Errorf("%s: created %d, grace period %v: neither can be negative", p.Name, p.Created,
+			p.Grace)
 	}
 	if p.StateID != "" && !isUID(p.StateID) {
 		return fmt.Errorf("%s: state ID %q: must be letters, digits and '-', '.', '_', at most "+

@@ -40,6 +40,9 @@ func rosterToWire(r Roster) *rosterpb.Roster {
 			Priority: p.Priority,
 			Voter:    p.Voter,
 			StateId:  p.StateID,
+			Created:  p.Created,
+
+			GraceMilliseconds: int32(p.Grace.Milliseconds()),
 		})
 	}
 	return w
@@ -75,6 +78,8 @@ func rosterFromWire(w *rosterpb.Roster) (Roster, error) {
 			Priority: p.GetPriority(),
 			Voter:    p.GetVoter(),
 			StateID:  p.GetStateId(),
+			Created:  p.GetCreated(),
+			Grace:    time.Duration(p.GetGraceMilliseconds()) * time.Millisecond,
 		})
 	}
 	return r, r.Validate()
@@ -91,6 +96,7 @@ func reportToWire(r Report) *rosterpb.Report {
 		Withdrawn:    r.Withdrawn,
 		NotCandidate: r.NotCandidate,
 		Leaving:      r.Leaving,
+		Left:         r.Left,
 		Version:      r.Version,
 		Epoch:        r.Epoch,
 		LeaseState:   r.LeaseState,
@@ -123,6 +129,7 @@ func reportFromWire(w *rosterpb.Report) (Report, error) {
 		Withdrawn:    w.GetWithdrawn(),
 		NotCandidate: w.GetNotCandidate(),
 		Leaving:      w.GetLeaving(),
+		Left:         w.GetLeft(),
 		Version:      w.GetVersion(),
 		Epoch:        w.GetEpoch(),
 		LeaseState:   w.GetLeaseState(),

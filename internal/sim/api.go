@@ -40,10 +40,12 @@ type pod struct {
 	priority int32
 	deleting Time // since when; 0: it is not being deleted
 	witness  bool // it is marked as one
+	grace    Time // the grace period of its deletion
+	made     Time
 }
 
-// grace is the grace period of a pod's deletion.
-const grace = 30 * Time(time.Second)
+// longestGrace is the longest grace period of a pod's deletion.
+const longestGrace = 30 * Time(time.Second)
 
 // groups are the UIDs of the group objects of the name, one after the other.
 var groups = [...]string{"", "A", "B", "C", "D", "E", "F", "G", "H"}
@@ -67,6 +69,7 @@ func (w *World) establish(priorities []int32) {
 			uid:      1,
 			priority: priorities[p],
 			witness:  w.isWitness(int32(p)),
+			made:     Time(p/2) * Time(time.Second), // some in one second
 		}
 	}
 	w.oracles = w.oracles[:0]
@@ -215,6 +218,7 @@ func (w *World) deletePod(p int32) {
 		return
 	}
 	pod.deleting = max(w.now, 1)
+	pod.grace = []Time{longestGrace / 30, longestGrace / 6, longestGrace}[w.rng.IntN(3)]
 	w.leave(p)
 }
 
@@ -248,6 +252,7 @@ func (w *World) addPod(p int32) {
 	v.disk = disk{number: v.disk.number + 1, turn: v.disk.turn}
 	v.gone, v.up = false, false
 	pod.there, pod.uid, pod.deleting, pod.witness = true, v.uid, 0, w.isWitness(p)
+	pod.made = w.now
 	if pod.priority == 0 {
 		pod.priority = int32(1 + w.rng.IntN(2*len(w.processes)))
 	}
@@ -260,6 +265,19 @@ func (w *World) replacePod() {
 	if w.api.pods[p].there && w.api.pods[p].deleting == 0 && !w.mustStay(p) {
 		w.removePod(p)
 		w.addPod(p)
+	}
+}
+
+// roll is a step of a rollout: a new pod comes under a free name, and an old one is deleted.
+func (w *World) roll() {
+	for p := range int32(len(w.processes)) {
+		if !w.api.pods[p].there {
+			w.addPod(p)
+			break
+		}
+	}
+	if w.podCount() > 1 {
+		w.deletePod(w.target())
 	}
 }
 

@@ -85,6 +85,9 @@ func (w *World) mendProcess(p int32) {
 		w.changeRateOf(p)
 		w.Rate = rate
 	}
+	if v.node != nil && v.leaving {
+		w.plan(w.now+leftovers, Faults, departTask, p).number = v.number
+	}
 	switch {
 	case !v.up && !v.gone && p != w.rogue && (!w.Rest || w.alone(p)):
 		w.plan(w.now+w.within(2*T), Faults, startTask, p).value = planned
@@ -153,14 +156,14 @@ func (w *World) ladder() Time {
 }
 
 // lastGrace is when the grace period of the last pod that is being deleted has passed, by a slow
-// clock: a voter that hangs counts as missing from then on (MC6), which makes another roster.
+// clock: its agent has left by then (MC6), which may make another roster.
 func (w *World) lastGrace() (end Time) {
 	if !w.Guarded {
 		return 0
 	}
 	for i := range w.api.pods {
 		if p := &w.api.pods[i]; p.there && p.deleting != 0 {
-			end = max(end, p.deleting+grace*115/100)
+			end = max(end, p.deleting+p.grace*115/100)
 		}
 	}
 	return end

@@ -30,6 +30,7 @@ func (w *World) strike() {
 		{w.Remake, (*World).remake}, {w.Strand, (*World).strand}, {w.Report, (*World).reportCoordinator},
 		{w.SetBack, (*World).setBack}, {w.Upgrade, (*World).upgrade}, {w.StepDown, (*World).askStepDown},
 		{w.Remark, (*World).remark}, {w.Replace, (*World).replaceMachines},
+		{w.Roll, (*World).roll},
 	}
 	sum := 0
 	for i := range kinds {
@@ -170,7 +171,7 @@ func (w *World) sendAway() {
 	w.leave(p)
 }
 
-// longestLeave is for how long an agent that leaves goes on at most.
+// longestLeave is for how long an agent that leaves goes on at most, if its pod is not being deleted.
 const longestLeave = 25 * T
 
 func (w *World) leave(p int32) {
@@ -180,7 +181,11 @@ func (w *World) leave(p int32) {
 	}
 	v.leaving = true
 	w.tell("%s is about to leave", v.name)
-	w.plan(w.now+longestLeave, Faults, departTask, p).number = v.number
+	most := longestLeave
+	if pod := &w.api.pods[p]; pod.deleting != 0 {
+		most = pod.grace
+	}
+	w.plan(w.now+most, Faults, departTask, p).number = v.number
 	w.step(p, &node.Event{Type: node.Leave})
 }
 
@@ -188,6 +193,9 @@ func (w *World) leave(p int32) {
 func (w *World) depart(p int32) {
 	v := &w.processes[p]
 	w.tell("%s leaves", v.name)
+	if w.rng.IntN(4) > 0 { // else its last word does not arrive
+		w.reportNow(p)
+	}
 	if w.api.pods[p].deleting != 0 {
 		w.removePod(p)
 		if !w.calm && w.rng.IntN(2) == 0 {

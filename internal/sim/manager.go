@@ -154,9 +154,10 @@ func (w *World) gather(m *manager) *membership.Facts {
 			UID:      uidOf(int32(p), q.uid),
 			Priority: q.priority,
 			Witness:  q.witness,
+			Created:  date(q.made).Unix(),
 		}
 		if q.deleting != 0 {
-			pod.DeletionBegan, pod.DeletionDue = m.clock(q.deleting), m.clock(q.deleting+grace)
+			pod.DeletionBegan, pod.DeletionDue = m.clock(q.deleting), m.clock(q.deleting).Add(time.Duration(q.grace))
 		}
 		f.Pods = append(f.Pods, pod)
 	}
@@ -203,6 +204,8 @@ func (w *World) persist(m *manager, d *membership.Decision) {
 			StateID:  q.StateID,
 			Priority: q.Priority,
 			Voter:    q.Voter,
+			Created:  q.Created,
+			Grace:    q.Grace,
 		}
 	}
 	if w.sabotage.hasty {

@@ -106,7 +106,7 @@ type Cluster struct {
 type Weights struct {
 	Crash, Cut, Clog, Pause, Suspect, Break, Sicken, Leave, Expire, Edit, Forge           int
 	StepWall, Suspend, ChangeRate, CutSession, EndApp, ReplacePod, StopManager, EditLease int
-	Remake, Strand, Report, SetBack, Upgrade, StepDown, Remark, Replace                   int
+	Remake, Strand, Report, SetBack, Upgrade, StepDown, Remark, Replace, Roll             int
 }
 
 // Lease is the group's own choice of what Guarded groups need.
@@ -252,6 +252,24 @@ func DrawStepDowns(algorithm string, guarded bool, seed uint64) Options {
 			Strand:      1,
 			Sicken:      1,
 			Edit:        1,
+		}
+		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
+		o.Chaos, o.Gap = 400*T, 10*T
+	}
+	return o
+}
+
+// DrawRollouts draws a group whose pods are replaced in quick succession, as a rollout does that waits
+// for nobody, beside all else.
+func DrawRollouts(algorithm string, seed uint64) Options {
+	o := DrawGuarded(algorithm, seed)
+	o.Roll, o.Strangers = 6, 1+int(seed%2)
+	if seed/4%2 == 0 { // little else happens
+		o.Weights = Weights{
+			Roll:        8,
+			StopManager: 1,
+			Leave:       1,
+			Crash:       1,
 		}
 		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
 		o.Chaos, o.Gap = 400*T, 10*T

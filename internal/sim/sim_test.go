@@ -58,6 +58,8 @@ var modes = []mode{
 	// T17: operators ask that coordinators step down, for a while or not, beside all other faults.
 	{"ClassicStepDowns", of(sim.DrawStepDowns, false), 16, 1},
 	{"GuardedStepDowns", of(sim.DrawStepDowns, true), 16, 1},
+	// rollouts that wait for nobody: pods leave while others join
+	{"Rollouts", sim.DrawRollouts, 16, 1},
 	// T21: machines are replaced under their nodes' names, and the old ones run on.
 	{"Replaced", sim.DrawReplaced, 16, 1},
 	// T19: groups with witnesses, of two candidates and a witness and others, under all that befalls

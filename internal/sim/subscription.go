@@ -18,6 +18,7 @@ type report struct {
 	group        int
 	generation   int64
 	leaving      bool
+	left         bool
 	coordinator  string
 	ballotsSpent bool
 	rules        int32
@@ -36,6 +37,7 @@ func (r *report) asFact(now Time, group int) membership.Report {
 		Connected:  now-r.at < patience,
 		Since:      r.since,
 		Leaving:    r.leaving,
+		Left:       r.left,
 		Rules:      r.rules,
 		Generation: r.generation,
 		OtherGroup: r.group != 0 && r.group != group,
@@ -106,6 +108,10 @@ func (w *World) receiveRoster(t *task) {
 // report: an agent tells its manager what it is, and which roster it has.
 func (w *World) report(p int32) {
 	w.plan(w.now+T, Looks, reportTask, p)
+	w.reportNow(p)
+}
+
+func (w *World) reportNow(p int32) {
 	v := &w.processes[p]
 	if v.replacedUntil == 0 && (v.node == nil || w.now < v.stranded) {
 		return
@@ -136,7 +142,8 @@ func (w *World) report(p int32) {
 		r.stateID = "" // it is never a voter: a liar that votes is beyond the promise
 	}
 	view := v.node.View()
-	r.group, r.generation, r.leaving, r.rules = w.groupOf(p), view.Acknowledged, v.leaving, v.rules
+	r.group, r.generation, r.rules = w.groupOf(p), view.Acknowledged, v.rules
+	r.leaving, r.left = v.leaving, view.Left
 	r.coordinator, r.ballotsSpent = "", view.Phase == "BallotsSpent"
 	if view.Epoch != 0 {
 		r.coordinator = view.Coordinator

@@ -40,12 +40,14 @@ type appHealthV1 struct {
 }
 
 type processV1 struct {
-	Name     string `json:"name"`
-	UID      string `json:"uid"`
-	Address  string `json:"address"`
-	Priority int32  `json:"priority"`
-	Voter    bool   `json:"voter"`
-	StateID  string `json:"stateID"`
+	Name     string        `json:"name"`
+	UID      string        `json:"uid"`
+	Address  string        `json:"address"`
+	Priority int32         `json:"priority"`
+	Voter    bool          `json:"voter"`
+	StateID  string        `json:"stateID"`
+	Created  int64         `json:"created,omitempty"`
+	Grace    time.Duration `json:"graceNanoseconds,omitempty"`
 }
 
 func rosterV1Of(r roster.Roster) rosterV1 {

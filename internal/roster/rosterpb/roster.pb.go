@@ -1587,15 +1587,19 @@ func (x *GRPCHealth) GetService() string {
 }
 
 type Process struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Uid           string                 `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`
-	Address       string                 `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"` // HOST:PORT of its link server; empty while it has none
-	Priority      int32                  `protobuf:"varint,4,opt,name=priority,proto3" json:"priority,omitempty"`
-	Voter         bool                   `protobuf:"varint,5,opt,name=voter,proto3" json:"voter,omitempty"`
-	StateId       string                 `protobuf:"bytes,6,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"` // identifies its agent's state directory; empty while it has not joined
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Name     string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Uid      string                 `protobuf:"bytes,2,opt,name=uid,proto3" json:"uid,omitempty"`
+	Address  string                 `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"` // HOST:PORT of its link server; empty while it has none
+	Priority int32                  `protobuf:"varint,4,opt,name=priority,proto3" json:"priority,omitempty"`
+	Voter    bool                   `protobuf:"varint,5,opt,name=voter,proto3" json:"voter,omitempty"`
+	StateId  string                 `protobuf:"bytes,6,opt,name=state_id,json=stateId,proto3" json:"state_id,omitempty"` // identifies its agent's state directory; empty while it has not joined
+	// when its pod was made, in seconds since 1970 by the API server's clock; 0: that is not known. Of
+	// candidates that are equal otherwise the youngest is the heir
+	Created           int64 `protobuf:"varint,7,opt,name=created,proto3" json:"created,omitempty"`
+	GraceMilliseconds int32 `protobuf:"varint,8,opt,name=grace_milliseconds,json=graceMilliseconds,proto3" json:"grace_milliseconds,omitempty"` // how long the pod may take to end, if it is being deleted; else 0
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Process) Reset() {
@@ -1670,6 +1674,20 @@ func (x *Process) GetStateId() string {
 	return ""
 }
 
+func (x *Process) GetCreated() int64 {
+	if x != nil {
+		return x.Created
+	}
+	return 0
+}
+
+func (x *Process) GetGraceMilliseconds() int32 {
+	if x != nil {
+		return x.GraceMilliseconds
+	}
+	return 0
+}
+
 // Report is everything that an agent tells the manager. It is always complete, so only the newest
 // one counts.
 type Report struct {
@@ -1689,6 +1707,7 @@ type Report struct {
 	GroupUid      string                 `protobuf:"bytes,13,opt,name=group_uid,json=groupUid,proto3" json:"group_uid,omitempty"`             // of the group object whose roster the agent uses; empty: none
 	NotCandidate  string                 `protobuf:"bytes,14,opt,name=not_candidate,json=notCandidate,proto3" json:"not_candidate,omitempty"` // why it is not a candidate, such as Unhealthy; empty: it is one
 	Rules         int32                  `protobuf:"varint,15,opt,name=rules,proto3" json:"rules,omitempty"`                                  // the newest rules level that the agent supports; 0 counts as 1
+	Left          bool                   `protobuf:"varint,16,opt,name=left,proto3" json:"left,omitempty"`                                    // it leaves, and answers nobody any more: its last word
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1826,6 +1845,13 @@ func (x *Report) GetRules() int32 {
 		return x.Rules
 	}
 	return 0
+}
+
+func (x *Report) GetLeft() bool {
+	if x != nil {
+		return x.Left
+	}
+	return false
 }
 
 // Row is a row of the agent's process status table.
@@ -2088,14 +2114,16 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\n" +
 	"GRPCHealth\x12\x12\n" +
 	"\x04port\x18\x01 \x01(\x05R\x04port\x12\x18\n" +
-	"\aservice\x18\x02 \x01(\tR\aservice\"\x96\x01\n" +
+	"\aservice\x18\x02 \x01(\tR\aservice\"\xdf\x01\n" +
 	"\aProcess\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x10\n" +
 	"\x03uid\x18\x02 \x01(\tR\x03uid\x12\x18\n" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x1a\n" +
 	"\bpriority\x18\x04 \x01(\x05R\bpriority\x12\x14\n" +
 	"\x05voter\x18\x05 \x01(\bR\x05voter\x12\x19\n" +
-	"\bstate_id\x18\x06 \x01(\tR\astateId\"\xf4\x03\n" +
+	"\bstate_id\x18\x06 \x01(\tR\astateId\x12\x18\n" +
+	"\acreated\x18\a \x01(\x03R\acreated\x12-\n" +
+	"\x12grace_milliseconds\x18\b \x01(\x05R\x11graceMilliseconds\"\x88\x04\n" +
 	"\x06Report\x12\x19\n" +
 	"\bstate_id\x18\x01 \x01(\tR\astateId\x12\x1e\n" +
 	"\n" +
@@ -2115,7 +2143,8 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"leaseState\x12\x1b\n" +
 	"\tgroup_uid\x18\r \x01(\tR\bgroupUid\x12#\n" +
 	"\rnot_candidate\x18\x0e \x01(\tR\fnotCandidate\x12\x14\n" +
-	"\x05rules\x18\x0f \x01(\x05R\x05rules\"/\n" +
+	"\x05rules\x18\x0f \x01(\x05R\x05rules\x12\x12\n" +
+	"\x04left\x18\x10 \x01(\bR\x04left\"/\n" +
 	"\x03Row\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\"\xdb\x01\n" +
