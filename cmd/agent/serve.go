@@ -94,9 +94,16 @@ func (s *sidecar) run(ctx context.Context, listeners []net.Listener) error {
 	// outlives ctx, so that leaving the group is served and reported, too
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	var client *roster.Client
+	var manager agent.ManagerEnd
+	if s.manager != "" {
+		client = s.client()
+		manager = client
+	}
+	s.ready = agent.NewReadiness(s.views, s.ledger, manager, agent.WasReady(s.saved.Roster, s.dir.ID))
 	group, serving := errgroup.WithContext(serving)
 	group.Go(func() error { // reachable from the whole cluster
-		status := newServer(agent.Status(s.meter, s.loop))
+		status := newServer(agent.Status(s.meter, s.ready, s.loop))
 		status.ReadTimeout, status.WriteTimeout = statusWithin, statusWithin
 		status.SetKeepAlivesEnabled(false)
 		limits := connlimit.Limits{Bytes: statusBytes, Within: 2 * statusWithin}
@@ -111,9 +118,7 @@ func (s *sidecar) run(ctx context.Context, listeners []net.Listener) error {
 	s.appHost = appHost(listeners[2].Addr())
 	group.Go(func() error { s.prober.Run(serving); return nil })
 	updates := make(chan roster.Update, 1)
-	var client *roster.Client
-	if s.manager != "" {
-		client = s.client()
+	if client != nil {
 		group.Go(func() error { return client.Run(serving, updates) })
 	}
 	group.Go(func() error {
@@ -330,7 +335,9 @@ func newServer(h http.Handler) *http.Server {
 
 // appServer returns the server of the app API.
 func (s *sidecar) appServer() *http.Server {
-	api := agent.AppAPI(s.views, s.ledger, s.accounts, s.logger)
+	api := http.NewServeMux()
+	api.Handle("/", agent.AppAPI(s.views, s.ledger, s.accounts, s.logger))
+	api.Handle("GET /v1/readiness", s.ready)
 	server := newServer(agent.RefuseOtherSites(api, s.appAddress))
 	agent.BoundConnections(server)
 	return server

@@ -27,6 +27,7 @@ type sidecar struct {
 	meter       *agent.Meter
 	accounts    *agent.Accounts
 	pings       chan chan<- struct{}
+	ready       *agent.Readiness
 
 	prober  *apphealth.Prober
 	appHost string // the address at which the agent serves its app and probes it

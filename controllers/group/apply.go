@@ -48,6 +48,7 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 	if d.roster.roster != nil {
 		r.Rosters.Publish(*d.roster.roster)
 	}
+	r.Rosters.Hold(o.group.Namespace, o.group.Name, d.roster.hold)
 	r.record(o.group, d.rosterEvents)
 	if d.status != nil {
 		err = r.publishStatus(ctx, o, *d.status, &next)

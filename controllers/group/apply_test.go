@@ -35,6 +35,7 @@ type writes struct {
 	version int                          // resource version of the last write
 	refuse  func(what string) error
 	held    roster.Roster // that agents have shown; the zero Roster: none
+	hold    roster.Hold   // that agents were told last
 }
 
 func (w *writes) note(what string) error {
@@ -46,9 +47,10 @@ func (w *writes) note(what string) error {
 	return nil
 }
 
-func (w *writes) Publish(r roster.Roster) { _ = w.note(fmt.Sprint("publish ", r.Generation)) }
-func (w *writes) Disband(_, group string) { _ = w.note("disband " + group) }
-func (w *writes) Recall(_, group string)  { _ = w.note("recall " + group) }
+func (w *writes) Publish(r roster.Roster)         { _ = w.note(fmt.Sprint("publish ", r.Generation)) }
+func (w *writes) Disband(_, group string)         { _ = w.note("disband " + group) }
+func (w *writes) Hold(_, _ string, h roster.Hold) { w.hold = h }
+func (w *writes) Recall(_, group string)          { _ = w.note("recall " + group) }
 
 func (w *writes) Grace() time.Duration { return 7 * time.Second }
 func (w *writes) Returning() time.Time { return noon }

@@ -19,6 +19,8 @@ import (
 type Publisher interface {
 	Publish(roster.Roster)
 	Disband(namespace, group string)
+	// Hold tells agents why no further process can become a voter now; zero: it can.
+	Hold(namespace, group string, h roster.Hold)
 	// Recall asks a group's agents for the roster that they use, until something is published; Held
 	// is the newest that one of them has shown.
 	Recall(namespace, group string)

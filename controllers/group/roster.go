@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,8 @@ type rosterDecision struct {
 	// lost are the voters without which a Guarded group has no majority, silent those of them whose
 	// pods exist, and replaced those of these whose pods came back with another state directory.
 	lost, silent, replaced []string
+	// hold is why no further process can become a voter now, for agents.
+	hold roster.Hold
 	// pending is how many processes are to become voters, or to stop being voters, in later
 	// changes.
 	pending int
@@ -86,6 +89,7 @@ func decideRoster(o observation) rosterDecision {
 				"roster stays in use until there are fewer", decided.TooMany,
 			v1.GroupLabel, o.group.Name, v1.MaxProcesses)
 	}
+	d.hold = holdOf(decided, d.stalled)
 	if decided.Roster != nil {
 		d.roster = agentRoster(o.group, decided.Roster)
 		if decided.Forming {
@@ -96,6 +100,25 @@ func decideRoster(o observation) rosterDecision {
 		d.record, d.persist = recordOf(decided.Roster), decided.Roster
 	}
 	return d
+}
+
+// holdOf returns what agents are told that are to become voters. A majority that is lost may stay lost:
+// pods that wait for it are to count as ready, or no rollout could mend the group.
+func holdOf(d membership.Decision, stalled string) roster.Hold {
+	switch {
+	case stalled != "":
+		return roster.Hold{Reason: stalled}
+	case d.SetBack > 0:
+		return roster.Hold{Reason: "the group's status was set back, and no roster is made until it counts " +
+			"again: kubectl election explain says what to do"}
+	case d.Unsupported > 0:
+		return roster.Hold{Reason: "the manager does not support the group's rules level, and makes no " +
+			"roster: upgrade the manager"}
+	case len(d.Unreached) > 0:
+		return roster.Hold{Ready: true, Reason: "the manager does not reach a majority of the voters, and " +
+			"without one no process can become a voter; it misses " + strings.Join(d.Unreached, ", ")}
+	}
+	return roster.Hold{}
 }
 
 // newestGeneration returns the generation of the newest of these rosters; zero if there is none.

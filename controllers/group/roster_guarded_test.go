@@ -196,3 +196,26 @@ func TestNothingIsForgotten(t *testing.T) {
 		t.Errorf("persisted %+v, read %+v", r, got)
 	}
 }
+
+// Agents that wait are told why no further process can become a voter. Only a majority that is lost
+// makes them count as ready: an operator has to end the others, or has fewer pods run.
+func TestWhatHoldsUpVoters(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		decided membership.Decision
+		stalled string
+		want    string
+		ready   bool
+	}{
+		{"nothing", membership.Decision{Pending: 3}, "", "", false},
+		{"too many pods", membership.Decision{}, "101 pods carry the label", "101 pods carry the label", false},
+		{"a status that was set back", membership.Decision{SetBack: 9}, "", "set back", false},
+		{"an old manager", membership.Decision{Unsupported: 3}, "", "upgrade the manager", false},
+		{"voters that are not reached", membership.Decision{Unreached: []string{"p-1", "p-2"}}, "", "p-1, p-2", true},
+	} {
+		h := holdOf(c.decided, c.stalled)
+		if h.Ready != c.ready || !strings.Contains(h.Reason, c.want) || (h.Reason == "") != (c.want == "") {
+			t.Errorf("%s: %+v", c.name, h)
+		}
+	}
+}

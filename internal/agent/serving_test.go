@@ -106,13 +106,16 @@ func get(h http.Handler, path string) (int, string) {
 	return w.Code, w.Body.String()
 }
 
-// Liveness asks the loop; readiness asks nobody.
+// Liveness asks the loop; readiness does not.
 func TestStatus(t *testing.T) {
 	pings := make(chan chan<- struct{})
-	_, meter, _ := serving(t, pings)
-	running := agent.Status(meter, func() chan<- chan<- struct{} { return pings })
-	waiting := agent.Status(meter, func() chan<- chan<- struct{} { return nil })
-	stuck := agent.Status(meter, func() chan<- chan<- struct{} { return make(chan chan<- struct{}) })
+	views, meter, _ := serving(t, pings)
+	ledger := agent.NewLedger(agent.MachineClocks{})
+	ready := agent.NewReadiness(views, ledger, nil, false)
+	unready := agent.NewReadiness(agent.NewViews(), ledger, nil, false)
+	running := agent.Status(meter, ready, func() chan<- chan<- struct{} { return pings })
+	waiting := agent.Status(meter, unready, func() chan<- chan<- struct{} { return nil })
+	stuck := agent.Status(meter, ready, func() chan<- chan<- struct{} { return make(chan chan<- struct{}) })
 	for _, c := range []struct {
 		name    string
 		handler http.Handler
@@ -120,7 +123,7 @@ func TestStatus(t *testing.T) {
 		want    int
 	}{
 		{"running", running, "/healthz", 200}, {"running", running, "/readyz", 200},
-		{"waiting for a roster", waiting, "/healthz", 200}, {"waiting for a roster", waiting, "/readyz", 200},
+		{"waiting for a roster", waiting, "/healthz", 200}, {"waiting for a roster", waiting, "/readyz", 503},
 		{"stuck", stuck, "/healthz", 503}, {"stuck", stuck, "/readyz", 200},
 	} {
 		if status, _ := get(c.handler, c.path); status != c.want {

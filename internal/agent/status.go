@@ -10,15 +10,12 @@ import (
 // answerWithin is how long the loop may take to answer a liveness probe before it counts as stuck.
 const answerWithin = time.Second
 
-// Status serves probes and metrics on the pod's address. Readiness never waits for peers or for a
-// coordinator, or a rolling update would deadlock. Liveness asks the loop itself, so that a stuck
+// Status serves probes and metrics on the pod's address. Liveness asks the loop itself, so that a stuck
 // agent does not look healthy. Before the first roster there is no loop (pings returns nil), and an
 // agent that waits for it is alive.
-func Status(m *Meter, pings func() chan<- chan<- struct{}) http.Handler {
+func Status(m *Meter, ready *Readiness, pings func() chan<- chan<- struct{}) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		w.WriteHeader(http.StatusOK)
-	})
+	mux.Handle("GET /readyz", ready)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		if loop := pings(); loop != nil && !answers(r.Context(), loop) {
 			http.Error(w, "the agent's loop does not answer", http.StatusServiceUnavailable)

@@ -23,8 +23,10 @@ type View struct {
 	Bound       bool        // this process has promised that epoch, or has none to promise
 	LeaseState  string      // what this process does in a Guarded group, in a word
 	Priority    int32       // of the coordinator
-	Electing    bool        // this process takes part in an election
-	Withdrawn   bool        // this process is no candidate
+	Votes       bool        // Guarded: this process votes, from VotesFrom on, by CLOCK_BOOTTIME
+	VotesFrom   lease.Instant
+	Electing    bool // this process takes part in an election
+	Withdrawn   bool // this process is no candidate
 	// why this process is no candidate, a constant of package roster; empty: it is a candidate
 	NotCandidate string
 	Leaving      bool          // this process is about to end on purpose
@@ -113,6 +115,8 @@ func (a *agent) present(n node.View) View {
 		Bound:        n.Bound,
 		LeaseState:   n.Phase,
 		Priority:     coordinator.Priority,
+		Votes:        n.Votes,
+		VotesFrom:    n.VotesFrom,
 		Electing:     n.Electing,
 		Withdrawn:    n.Withdrawn,
 		NotCandidate: string(n.NotCandidate),

@@ -23,6 +23,8 @@ type pod struct {
 	path []any // from the document to the spec: keys and indices
 	spec map[string]any
 	note Note
+	// readiness is the path of the agent's readiness probe.
+	readiness string
 }
 
 // templates lists the places at which workloads have their pod templates: all of Kubernetes' own,
@@ -78,6 +80,8 @@ func findPods(object any, own string) []pod {
 			path: append(append([]any{}, place...), "spec"),
 			spec: spec,
 			note: note,
+
+			readiness: readinessOf(lookUp(template, "metadata", "annotations")),
 		})
 	}
 	return found

@@ -71,7 +71,7 @@ func TestGolden(t *testing.T) {
 // collapse replaces what the sidecar adds to a list by [list].
 func collapse(t *testing.T, text string, i Install) string {
 	t.Helper()
-	sidecar, err := parts(i.Image, i.Manager)
+	sidecar, err := parts(i.Image, i.Manager, waits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func collapse(t *testing.T, text string, i Install) string {
 // The sidecar is valid for Kubernetes and uses the names that the manager looks for.
 func TestTheSidecarIsAPodsSpec(t *testing.T) {
 	i := defaults(t)
-	text := strings.NewReplacer("IMAGE", i.Image, "MANAGER", i.Manager).Replace(sidecarFile)
+	text := strings.NewReplacer("IMAGE", i.Image, "MANAGER", i.Manager, "READINESS", waits).Replace(sidecarFile)
 	var spec corev1.PodSpec
 	if err := yaml.UnmarshalStrict([]byte(text), &spec); err != nil {
 		t.Fatal(err)
@@ -341,4 +341,29 @@ func FuzzManifests(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A pod is ready when its process votes. With the annotation it is ready without, and its app starts
+// without in any case.
+func TestWhatAPodWaitsFor(t *testing.T) {
+	for _, c := range []struct{ annotations, path string }{
+		{"", "/readyz"},
+		{`, annotations: {podesta.dev/wait-for-vote: "false"}`, "/healthz"},
+		{`, annotations: {podesta.dev/wait-for-vote: "true"}`, "/readyz"},
+		{`, annotations: {podesta.dev/wait-for-vote: no}`, "/readyz"},
+	} {
+		text := `{kind: Pod, metadata: {name: a, labels: {podesta.dev/group: g}` + c.annotations + `}, spec: {containers: [{name: app}]}}`
+		out, _, err := Manifests([]byte(text), defaults(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var pod corev1.Pod
+		if err := yaml.Unmarshal(out, &pod); err != nil {
+			t.Fatalf("%v in %s", err, out)
+		}
+		agent := pod.Spec.InitContainers[0]
+		if ready, starts := agent.ReadinessProbe.HTTPGet.Path, agent.StartupProbe.HTTPGet.Path; ready != c.path || starts != "/healthz" {
+			t.Errorf("%s: it is ready by %s, and starts by %s", c.annotations, ready, starts)
+		}
+	}
 }

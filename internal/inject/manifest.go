@@ -27,10 +27,6 @@ func Manifests(text []byte, i Install) ([]byte, []Note, error) {
 	if !utf8.Valid(text) {
 		return nil, nil, errors.New("the manifest must be in UTF-8")
 	}
-	sidecar, err := parts(i.Image, i.Manager)
-	if err != nil {
-		return nil, nil, err
-	}
 	roots, meant, err := decode(text)
 	if err != nil {
 		return nil, nil, err
@@ -46,6 +42,10 @@ func Manifests(text []byte, i Install) ([]byte, []Note, error) {
 			notes = append(notes, pod.note)
 			if pod.note.HadAgent {
 				continue
+			}
+			sidecar, err := parts(i.Image, i.Manager, pod.readiness)
+			if err != nil {
+				return nil, nil, err
 			}
 			if reason := conflict(pod.spec, sidecar); reason != "" {
 				return nil, nil, fmt.Errorf("%s: %s", pod.note, reason)

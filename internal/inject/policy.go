@@ -27,7 +27,8 @@ func policy(file string, i Install) ([]byte, error) {
 	if err := i.validate(); err != nil {
 		return nil, err
 	}
-	sidecar, err := parts(wordImage, wordManager) // asCEL replaces the placeholders by variables
+	// asCEL replaces the placeholders by variables
+	sidecar, err := parts(wordImage, wordManager, wordReadiness)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +62,7 @@ func policy(file string, i Install) ([]byte, error) {
 	var out bytes.Buffer
 	err = policies.ExecuteTemplate(&out, file, map[string]any{
 		"Image": i.Image, "Manager": i.Manager, "Namespace": i.Namespace, "KubeSystem": kubeSystem,
+		"WaitForVote": v1.WaitForVoteAnnotation, "Waits": waits, "WaitsNo": waitsNo,
 		"Label": v1.GroupLabel, "Agent": v1.AgentContainer, "Volumes": "[" + strings.Join(quoted,
 			", ") + "]",
 		"Mutations": mutations, "Messages": messages, "Variables": elector.inCEL(),

@@ -66,8 +66,11 @@ func asCEL(n *yaml.Node, path string, indent int) string {
 
 // quoteCEL writes a string in CEL. The placeholders of settings become the policy's variables.
 func quoteCEL(text string) string {
-	if text == wordImage {
+	switch text {
+	case wordImage:
 		return "variables.image"
+	case wordReadiness:
+		return "variables.readiness"
 	}
 	if before, found := strings.CutSuffix(text, wordManager); found {
 		return quoteCEL(before) + " + variables.manager"

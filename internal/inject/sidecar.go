@@ -16,11 +16,28 @@ var sidecarFile string
 //go:embed elector.yaml
 var electorFile string
 
-// The placeholders in sidecarFile for the settings of the installation.
+// The placeholders in sidecarFile: for the settings of the installation, and for the path of the
+// readiness probe.
 const (
-	wordImage   = "IMAGE"
-	wordManager = "MANAGER"
+	wordImage     = "IMAGE"
+	wordManager   = "MANAGER"
+	wordReadiness = "READINESS"
 )
+
+// The paths of the readiness probe: of a pod that is ready when its process votes, and of one whose
+// annotation says that it does not wait for that.
+const (
+	waits   = "/readyz"
+	waitsNo = "/healthz"
+)
+
+// readinessOf returns the path of the readiness probe of a pod with these annotations.
+func readinessOf(annotations any) string {
+	if lookUp(annotations, v1.WaitForVoteAnnotation) == "false" {
+		return waitsNo
+	}
+	return waits
+}
 
 // The lists of a pod's spec to which the sidecar adds items, and that of a container.
 const (
@@ -37,9 +54,9 @@ type part struct {
 }
 
 // parts returns the parts of the sidecar with the placeholders replaced.
-func parts(image, manager string) ([]part, error) {
-	return parse(sidecarFile, strings.NewReplacer(wordImage, image, wordManager, manager),
-		initContainers, volumes)
+func parts(image, manager, readiness string) ([]part, error) {
+	return parse(sidecarFile, strings.NewReplacer(wordImage, image, wordManager, manager,
+		wordReadiness, readiness), initContainers, volumes)
 }
 
 // parse reads a file of lists.

@@ -156,6 +156,16 @@ func (v *voter) runningPromise(now Instant) (to Incarnation, remaining time.Dura
 	return v.To, v.until - now
 }
 
+// Votes reports whether this process votes by the roster that it uses (V1), and from when on: a voter
+// that has never promised anything is silent for one lease.
+func (m *Machine) Votes() (from Instant, votes bool) {
+	v := &m.voter
+	if v.votes && v.To == (Incarnation{}) {
+		from = v.until
+	}
+	return from, v.votes
+}
+
 // Promised returns which incarnation a promise of this voter binds it to at the instant of the last
 // Step, and for how long still. The zero Incarnation is nobody.
 func (m *Machine) Promised() (to Incarnation, remaining time.Duration) {

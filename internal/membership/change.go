@@ -31,6 +31,7 @@ type voter struct {
 	connected bool
 	missing   time.Time // since when it is missing or on its way out (MC6); zero: it is not
 	lost      time.Time // from when on it is not expected to come back (MC7)
+	unreached time.Time // from when on nobody counts on its acknowledgement; zero: it reports
 	expires   time.Time // when its certificates will have expired, or clocks are compared again (MC5)
 }
 
@@ -176,8 +177,9 @@ func (s *situation) later() (again time.Duration) {
 		}
 		_, missing := elapsed(v.missing, 0, s.now)
 		_, lost := elapsed(v.lost, 0, s.now)
+		_, unreached := elapsed(v.unreached, 0, s.now)
 		_, expires := elapsed(v.expires, 0, s.now)
-		again = sooner(again, sooner(sooner(ends, expires), sooner(missing, lost)))
+		again = sooner(again, sooner(sooner(ends, expires), sooner(missing, sooner(unreached, lost))))
 	}
 	return again
 }

@@ -14,6 +14,44 @@ import "time"
 // after its connection broke.
 const silentWithin = 10 * time.Second
 
+// unreachedFrom returns since when, or from when on, nobody counts on a voter to acknowledge a change:
+// it has been silent for long; zero if it reports. Whether others follow somebody does not matter.
+func (v *voter) unreachedFrom(begun time.Time) time.Time {
+	switch {
+	case v.reports():
+		return time.Time{}
+	case v.report != nil && v.report.Since.After(begun):
+		begun = v.report.Since
+	}
+	return begun.Add(silentWithin)
+}
+
+// unreached returns the voters that nobody counts on, if they are so many that a newcomer would not
+// have a majority of the voters connected:
+//
+//	voters − unreached + 1 < majority(voters + 1)
+//
+// where voters counts those that are not known to have ended.
+func (s *situation) unreached() (names []string) {
+	voters := 0
+	for i := range s.voters {
+		v := &s.voters[i]
+		if v.hasEnded(s.now) {
+			continue
+		}
+		voters++
+		silent, _ := elapsed(v.unreached, 0, s.now)
+		lost, _ := elapsed(v.lost, 0, s.now)
+		if silent || lost {
+			names = append(names, v.Name)
+		}
+	}
+	if voters == 0 || voters-len(names)+1 >= Majority(voters+1) {
+		return nil
+	}
+	return names
+}
+
 // lostFrom returns since when, or from when on, nobody expects a voter back; zero if somebody does.
 func (v *voter) lostFrom(leaderless bool, begun time.Time) time.Time {
 	switch {

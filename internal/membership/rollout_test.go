@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -96,6 +97,49 @@ func TestAgentsAreToldOfTheGracePeriod(t *testing.T) {
 	s.pass()
 	if m := s.member(t, "p-1"); m.Grace != second || s.Roster.Generation == generation {
 		t.Errorf("told %+v in generation %d", m, s.Roster.Generation)
+	}
+}
+
+// A newcomer does not wait for ever for voters that cannot be reached: the decision names them once they
+// have been silent for 10 s, though one that is left follows a leaseholder. A manager that has just
+// begun names nobody before that.
+func TestVotersThatNobodyReaches(t *testing.T) {
+	s := voting(3)
+	s.edit(0, func(r *Report) { r.Coordinator = "p-1" })
+	s.loses(1, 0).loses(2, 0)
+	s.Pods = append(s.Pods, podNumber(3))
+	s.joins(3)
+	d := s.pass()
+	for range 5 {
+		if len(d.Unreached) > 0 {
+			t.Fatalf("at once: %v", d.Unreached)
+		}
+		if s.later(d.Again); s.Now.After(s.report("uid-1").Since.Add(silentWithin - 1)) {
+			break
+		}
+		d = s.pass()
+	}
+	if d := s.pass(); strings.Join(d.Unreached, " ") != "p-1 p-2" || len(d.Lost) > 0 || s.voters() != "p-0 p-1 p-2" {
+		t.Errorf("10 s later: unreached %v, lost %v, voters %s", d.Unreached, d.Lost, s.voters())
+	}
+	if s.joins(1); len(s.pass().Unreached) > 0 {
+		t.Error("one of them is back")
+	}
+	s.acknowledge()
+	s.pass()
+	s.later(Outlast(2 * second))
+	if s.pass(); s.voters() != "p-0 p-1 p-2 p-3" {
+		t.Errorf("voters %s", s.voters())
+	}
+}
+
+// Voters without which there is no majority, and that nobody expects back, are named at once.
+func TestALostMajorityIsNotReached(t *testing.T) {
+	s := voting(3)
+	s.loses(1, 0).loses(2, 0)
+	s.drop(1)
+	if d := s.pass(); strings.Join(d.Unreached, " ") != "p-1 p-2" {
+		t.Errorf("unreached %v", d.Unreached)
 	}
 }
 

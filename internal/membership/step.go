@@ -23,6 +23,9 @@ type Decision struct {
 	// Lost are the voters without which there is no majority (MC7). Silent are those of them whose
 	// pods exist, and Replaced those of these whose pods came back with another state directory.
 	Lost, Silent, Replaced []string
+	// Unreached are the voters that this manager has not reached for 10 s, or that nobody expects back,
+	// if they are so many that no process can become a voter (MC3).
+	Unreached []string
 	// Unsupported is the rules level in force if this manager does not support it: no roster is made
 	// (MC11). Otherwise 0.
 	Unsupported int32
@@ -183,7 +186,9 @@ func guarded(s *State, g *group) (d Decision, r *Roster, spent bool) {
 		Lost:     next.lost,
 		Silent:   next.silent,
 		Replaced: next.replaced,
-		Again:    sooner(sooner(next.again, shorter), again),
+
+		Unreached: situation.unreached(),
+		Again:     sooner(sooner(next.again, shorter), again),
 	}
 	r = &Roster{
 		LongestLease: longest,
@@ -220,7 +225,7 @@ func (g *group) judgeVoters() {
 		goesOn := !leaves || v.knowsItsEnd() && !v.report.Left
 		v.connected = v.reports() && goesOn && supports(v.report.Rules, g.level)
 		v.missing = v.missingFrom(leaves, g.Now)
-		v.lost = v.lostFrom(leaderless, g.Begun)
+		v.lost, v.unreached = v.lostFrom(leaderless, g.Begun), v.unreachedFrom(g.Begun)
 		v.expires = v.certificatesExpire(g.Facts)
 	}
 }

@@ -24,8 +24,7 @@ type leaving struct {
 const (
 	// longestLeave is how long a process waits that was not told that its pod is being deleted.
 	longestLeave = 5 * time.Second
-	// lastSecond is what is left of the grace period when a process ends. The kubelet leaves a
-	// container that ends last a little longer than that.
+	// lastSecond is what is left of the grace period when a process ends.
 	lastSecond = time.Second
 )
 
@@ -76,13 +75,14 @@ func (n *Node) proceedLeaving() {
 	if l.since == 0 || l.left {
 		return
 	}
+	due := n.now.Boot >= l.by()
 	if l.handsOver != 0 {
-		if !n.handedOver() && n.now.Boot < l.handsOver {
+		if !due && !n.handedOver() && n.now.Boot < l.handsOver {
 			return
 		}
 		l.handsOver = 0
 	}
-	if n.guarded() && n.config.Managed && n.isNeeded() && n.now.Boot < l.by() {
+	if !due && n.guarded() && n.config.Managed && n.isNeeded() {
 		return
 	}
 	l.left, n.stirred = true, true

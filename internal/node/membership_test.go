@@ -243,6 +243,23 @@ func TestALeaseholderOfALongLeaseLeaves(t *testing.T) {
 	}
 }
 
+// A leaseholder whose lease is longer than its pod's grace period leaves a second before that ends.
+func TestALeaseholderOfALongLeaseLeavesInItsGracePeriod(t *testing.T) {
+	r := edited(newRoster(true), func(r *node.Roster) { r.Lease = time.Minute })
+	p := start(t, "P3", r)
+	p.grant("P1")
+	p.grant("P1")
+	p.step(node.Event{Type: node.RosterReceived, Roster: edited(r, func(r *node.Roster) {
+		r.Members[2].Priority, r.Members[2].Grace = 0, 4*time.Second
+	})})
+	begun := p.now
+	p.step(node.Event{Type: node.Leave})
+	p.until("it has left", func() bool { return p.left })
+	if took := p.now - begun; took != 3*time.Second {
+		t.Errorf("it has left after %v", took)
+	}
+}
+
 // A process that is asked to leave twice leaves as soon as one that is asked once.
 func TestLeaveTwice(t *testing.T) {
 	p := start(t, "P1", newRoster(true))

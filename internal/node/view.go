@@ -16,8 +16,11 @@ type View struct {
 	Coordinator  string // empty while there is none. Guarded: the leaseholder, as far as is known
 	Epoch        lease.Epoch
 	// Guarded: this voter has promised that epoch, or has none to promise
-	Bound        bool
-	Phase        string           // Guarded: what this process does, in a word (lease.Machine.Phase)
+	Bound bool
+	Phase string // Guarded: what this process does, in a word (lease.Machine.Phase)
+	// Guarded: this process votes by the roster in use, which is on the disk, from VotesFrom on (V1)
+	Votes        bool
+	VotesFrom    lease.Instant
 	Electing     bool             // this process takes part in an election
 	Withdrawn    bool             // the election algorithm takes this process for no candidate
 	NotCandidate NotCandidate     // why this process is not a candidate; empty: it is one
@@ -86,7 +89,8 @@ func (v *View) equal(o *View) bool {
 		v.Acknowledged == o.Acknowledged &&
 		v.Coordinator == o.Coordinator && v.Epoch == o.Epoch && v.Bound == o.Bound &&
 		v.Phase == o.Phase && v.Electing == o.Electing && v.Withdrawn == o.Withdrawn &&
-		v.Leaving == o.Leaving && v.Left == o.Left && v.NotCandidate == o.NotCandidate
+		v.Leaving == o.Leaving && v.Left == o.Left && v.Votes == o.Votes &&
+		v.VotesFrom == o.VotesFrom && v.NotCandidate == o.NotCandidate
 }
 
 // present is what the machines say now. In a Guarded group the leaseholder coordinates, and nobody
@@ -110,6 +114,12 @@ func (n *Node) present() View {
 		v.Coordinator, v.Electing, v.Bound, v.Phase = holder, holder == "", bound, n.lease.Phase()
 		if holder != "" {
 			v.Epoch = epoch
+		}
+		if from, votes := n.lease.Votes(); votes && v.Acknowledged == v.Generation {
+			v.Votes = true
+			if from > n.now.Boot {
+				v.VotesFrom = from
+			}
 		}
 	}
 	return v

@@ -67,9 +67,10 @@ type Client struct {
 	newest atomic.Pointer[Report] // what the agent reported last
 	sent   atomic.Pointer[Report] // what was sent on the subscription last; nil: nothing, or it is over
 	told   chan struct{}          // signals that sent has changed; capacity 1
-	wake   chan struct{}          // signals that newest has changed; capacity 1
-	hurry  chan struct{}          // signals that the manager is known to be back; capacity 1
-	anew   chan struct{}          // signals that the subscription is to begin anew; capacity 1
+	stands atomic.Pointer[standing]
+	wake   chan struct{} // signals that newest has changed; capacity 1
+	hurry  chan struct{} // signals that the manager is known to be back; capacity 1
+	anew   chan struct{} // signals that the subscription is to begin anew; capacity 1
 
 	adopting sync.Mutex // a renewal and a new CA bundle may come at the same time
 	bundle   string     // the bundle that was adopted last
@@ -103,6 +104,22 @@ func (c *Client) Report(r Report) {
 	case c.wake <- struct{}{}:
 	default:
 	}
+}
+
+// standing is how this agent stands with the manager.
+type standing struct {
+	hold     Hold
+	admitted bool // there is a subscription that the manager has answered
+	trouble  string
+}
+
+// Standing returns why no further process can become a voter now, as the manager says, and whether it
+// has admitted this agent. If it has not, trouble is what failed last.
+func (c *Client) Standing() (hold Hold, admitted bool, trouble string) {
+	if s := c.stands.Load(); s != nil {
+		return s.hold, s.admitted, s.trouble
+	}
+	return Hold{}, false, ""
 }
 
 // Farewell waits until the newest report has been sent, if there is a subscription, and for ctx at
@@ -165,6 +182,7 @@ func (c *Client) Run(ctx context.Context, updates chan<- Update) error {
 		if moved := (*MovedError)(nil); errors.As(err, &moved) {
 			return moved
 		}
+		c.stands.Store(&standing{trouble: err.Error()})
 		// the attempt did not reach the manager, so no backoff is needed
 		if missing := (*noTrustError)(nil); errors.As(err, &missing) {
 			if !waiting {

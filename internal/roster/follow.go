@@ -95,6 +95,7 @@ func (f *follower) listen(ctx context.Context, updates chan<- Update) (answered 
 		}
 		if !answered {
 			answered, c.unanswered = true, 0
+			c.stands.Store(&standing{admitted: true})
 			c.reconnect.follows(time.Now())
 			c.Logger.Info("following the manager", "manager", c.Address)
 		}
@@ -128,6 +129,10 @@ func (f *follower) update(ctx context.Context, message *rosterpb.Update,
 		offer(f.asked, struct{}{}) // it will be shown
 		return nil
 	}
+	if hold := message.GetHold(); hold != nil {
+		f.client.holdUp(Hold{Reason: hold.GetReason(), Ready: hold.GetReady()})
+		return nil
+	}
 	update, err := f.client.take(message)
 	if err != nil || update == (Update{}) {
 		return err
@@ -137,6 +142,14 @@ func (f *follower) update(ctx context.Context, message *rosterpb.Update,
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// holdUp takes why no further process can become a voter now.
+func (c *Client) holdUp(h Hold) {
+	c.stands.Store(&standing{admitted: true, hold: h})
+	if h.Reason != "" {
+		c.Logger.Info("no further process can become a voter now", "reason", h.Reason)
 	}
 }
 

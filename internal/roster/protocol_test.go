@@ -71,6 +71,57 @@ func TestAgentJoinsByTokenAndFollows(t *testing.T) {
 	}
 }
 
+// An agent is told why no further process can become a voter, whether it comes before or after that,
+// and when that is over.
+func TestAgentIsToldWhyItWaits(t *testing.T) {
+	m := newManager(t)
+	m.Publish(sample(1))
+	g := newAgent(t, m, "a")
+	if _, admitted, trouble := g.Standing(); admitted || trouble != "" {
+		t.Errorf("before it runs: admitted %v, %q", admitted, trouble)
+	}
+	lost := Hold{Reason: "the majority is lost", Ready: true}
+	m.Hold("shop", "scheduler", lost)
+	g.run(t)
+	g.next(t)
+	stands := func(want Hold) {
+		t.Helper()
+		deadline := time.Now().Add(patience)
+		for hold, admitted, _ := g.Standing(); hold != want || !admitted; hold, admitted, _ = g.Standing() {
+			if time.Now().After(deadline) {
+				t.Fatalf("it was told %+v, admitted %v, want %+v", hold, admitted, want)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+	stands(lost)
+	m.Hold("shop", "scheduler", Hold{})
+	stands(Hold{})
+	m.Hold("shop", "scheduler", lost)
+	stands(lost)
+	m.Disband("shop", "scheduler")
+	stands(Hold{})
+}
+
+// The last report of an agent reaches the manager though its subscription ends with it.
+func TestTheLastWordOfAnAgent(t *testing.T) {
+	m := newManager(t)
+	m.Publish(sample(1))
+	g := newAgent(t, m, "a")
+	g.Farewell(t.Context()) // there is no subscription
+	g.Report(Report{})
+	g.run(t)
+	g.next(t)
+	m.sees(t, "the report", connected(a.Pod))
+	g.Report(Report{Leaving: true, Left: true})
+	g.Farewell(t.Context())
+	g.stop()
+	m.sees(t, "the agent leave", connected())
+	if got := m.Sightings.Group("shop", "scheduler"); len(got) != 1 || !got[0].Report.Left {
+		t.Errorf("its last word: %+v", got)
+	}
+}
+
 // A slow agent does not get rosters that are superseded: between the one that it is busy with and
 // the newest, there is at most one.
 func TestSlowAgentSkipsOvertakenRosters(t *testing.T) {

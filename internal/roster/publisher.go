@@ -26,6 +26,8 @@ type publication struct {
 	roster        *Roster // nil if the group does not exist; never modified once published
 	subscriptions map[string]*subscription
 
+	hold Hold // why no further process can become a voter now
+
 	recall  bool    // agents are to show the roster that they use
 	recalls int     // how often they were to
 	held    *Roster // the newest that one has shown; nil: none
@@ -72,9 +74,29 @@ func (p *publisher) disband(key groupKey) {
 	n := p.publication(key)
 	p.list(key, n.roster, nil)
 	n.known, n.roster, n.signed = true, nil, nil
-	n.recall, n.held = false, nil
+	n.recall, n.held, n.hold = false, nil, Hold{}
 	n.wake()
 	p.tidy(key)
+}
+
+// setHold says why no further process of a group can become a voter now.
+func (p *publisher) setHold(key groupKey, h Hold) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := p.groups[key]; n != nil && n.hold != h {
+		n.hold = h
+		n.wake()
+	}
+}
+
+// holds returns what the agents of a group are to be told.
+func (p *publisher) holds(name identity.Name) Hold {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := p.groups[groupKey{name.Namespace, name.Group}]; n != nil {
+		return n.hold
+	}
+	return Hold{}
 }
 
 // enter makes s the subscription of its pod, and ends an older one.

@@ -80,6 +80,13 @@ type Roster struct {
 	Signed []byte
 }
 
+// Hold is why no further process can become a voter now, as the manager tells agents. The zero Hold
+// says that nothing holds them up.
+type Hold struct {
+	Reason string // a sentence for people
+	Ready  bool   // it may last: pods that wait are to count as ready
+}
+
 // Process is a member of the group.
 type Process struct {
 	Name, UID string

@@ -76,6 +76,7 @@ type sent struct {
 	roster *Roster
 	gone   bool
 	recall int // the agent was asked for its roster at this Recall
+	hold   Hold
 }
 
 // pending returns what the agent has not been sent yet.
@@ -93,6 +94,12 @@ func (s *subscription) pending(p *publisher, last sent) ([]*rosterpb.Update, sen
 		s.mayShow.Store(true)
 		updates = append(updates, &rosterpb.Update{
 			Update: &rosterpb.Update_Show{Show: &rosterpb.ShowRequest{}},
+		})
+	}
+	if hold := p.holds(s.name); hold != last.hold {
+		last.hold = hold
+		updates = append(updates, &rosterpb.Update{
+			Update: &rosterpb.Update_Hold{Hold: &rosterpb.Hold{Reason: hold.Reason, Ready: hold.Ready}},
 		})
 	}
 	switch {

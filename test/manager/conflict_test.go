@@ -19,9 +19,10 @@ import (
 // handedOut is a Publisher that remembers what was published.
 type handedOut struct{ rosters []roster.Roster }
 
-func (h *handedOut) Publish(r roster.Roster) { h.rosters = append(h.rosters, r) }
-func (h *handedOut) Disband(_, _ string)     {}
-func (h *handedOut) Recall(_, _ string)      {}
+func (h *handedOut) Publish(r roster.Roster)         { h.rosters = append(h.rosters, r) }
+func (h *handedOut) Disband(_, _ string)             {}
+func (h *handedOut) Hold(_, _ string, _ roster.Hold) {}
+func (h *handedOut) Recall(_, _ string)              {}
 
 func (h *handedOut) Grace() time.Duration { return time.Second }
 

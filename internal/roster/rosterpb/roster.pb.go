@@ -818,6 +818,7 @@ type Update struct {
 	//	*Update_Trust
 	//	*Update_Gone
 	//	*Update_Show
+	//	*Update_Hold
 	Update isUpdate_Update `protobuf_oneof:"update"`
 	// over what time the agents are to spread their return after this manager is gone; 0: as they
 	// please. In every update.
@@ -899,6 +900,15 @@ func (x *Update) GetShow() *ShowRequest {
 	return nil
 }
 
+func (x *Update) GetHold() *Hold {
+	if x != nil {
+		if x, ok := x.Update.(*Update_Hold); ok {
+			return x.Hold
+		}
+	}
+	return nil
+}
+
 func (x *Update) GetReturnWithinMilliseconds() int32 {
 	if x != nil {
 		return x.ReturnWithinMilliseconds
@@ -926,6 +936,10 @@ type Update_Show struct {
 	Show *ShowRequest `protobuf:"bytes,4,opt,name=show,proto3,oneof"`
 }
 
+type Update_Hold struct {
+	Hold *Hold `protobuf:"bytes,6,opt,name=hold,proto3,oneof"` // when it is another one than before; before the first one it is empty
+}
+
 func (*Update_Roster) isUpdate_Update() {}
 
 func (*Update_Trust) isUpdate_Update() {}
@@ -933,6 +947,61 @@ func (*Update_Trust) isUpdate_Update() {}
 func (*Update_Gone) isUpdate_Update() {}
 
 func (*Update_Show) isUpdate_Update() {}
+
+func (*Update_Hold) isUpdate_Update() {}
+
+// Hold is why no further process can become a voter now. Voters do not heed it.
+type Hold struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Reason        string                 `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"` // a sentence for people; empty: nothing holds them up but the rules' usual waits
+	Ready         bool                   `protobuf:"varint,2,opt,name=ready,proto3" json:"ready,omitempty"`  // it may last: processes that wait are to count as ready
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Hold) Reset() {
+	*x = Hold{}
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Hold) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Hold) ProtoMessage() {}
+
+func (x *Hold) ProtoReflect() protoreflect.Message {
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Hold.ProtoReflect.Descriptor instead.
+func (*Hold) Descriptor() ([]byte, []int) {
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Hold) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Hold) GetReady() bool {
+	if x != nil {
+		return x.Ready
+	}
+	return false
+}
 
 // ShowRequest asks the agent to send Held, once.
 type ShowRequest struct {
@@ -943,7 +1012,7 @@ type ShowRequest struct {
 
 func (x *ShowRequest) Reset() {
 	*x = ShowRequest{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -955,7 +1024,7 @@ func (x *ShowRequest) String() string {
 func (*ShowRequest) ProtoMessage() {}
 
 func (x *ShowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[12]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -968,7 +1037,7 @@ func (x *ShowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ShowRequest.ProtoReflect.Descriptor instead.
 func (*ShowRequest) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{12}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{13}
 }
 
 // SignedRoster is a roster as the manager made it. Agents keep it as it is, and pass it on to those
@@ -984,7 +1053,7 @@ type SignedRoster struct {
 
 func (x *SignedRoster) Reset() {
 	*x = SignedRoster{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[13]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -996,7 +1065,7 @@ func (x *SignedRoster) String() string {
 func (*SignedRoster) ProtoMessage() {}
 
 func (x *SignedRoster) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[13]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1009,7 +1078,7 @@ func (x *SignedRoster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedRoster.ProtoReflect.Descriptor instead.
 func (*SignedRoster) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{13}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SignedRoster) GetRoster() []byte {
@@ -1043,7 +1112,7 @@ type Gone struct {
 
 func (x *Gone) Reset() {
 	*x = Gone{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[14]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1055,7 +1124,7 @@ func (x *Gone) String() string {
 func (*Gone) ProtoMessage() {}
 
 func (x *Gone) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[14]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1068,7 +1137,7 @@ func (x *Gone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gone.ProtoReflect.Descriptor instead.
 func (*Gone) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{14}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{15}
 }
 
 // Roster lists the members of a group and describes how they elect.
@@ -1102,7 +1171,7 @@ type Roster struct {
 
 func (x *Roster) Reset() {
 	*x = Roster{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[15]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1114,7 +1183,7 @@ func (x *Roster) String() string {
 func (*Roster) ProtoMessage() {}
 
 func (x *Roster) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[15]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1127,7 +1196,7 @@ func (x *Roster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Roster.ProtoReflect.Descriptor instead.
 func (*Roster) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{15}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Roster) GetNamespace() string {
@@ -1263,7 +1332,7 @@ type AppHealth struct {
 
 func (x *AppHealth) Reset() {
 	*x = AppHealth{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[16]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1275,7 +1344,7 @@ func (x *AppHealth) String() string {
 func (*AppHealth) ProtoMessage() {}
 
 func (x *AppHealth) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[16]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1288,7 +1357,7 @@ func (x *AppHealth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppHealth.ProtoReflect.Descriptor instead.
 func (*AppHealth) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{16}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *AppHealth) GetHandler() isAppHealth_Handler {
@@ -1399,7 +1468,7 @@ type Session struct {
 
 func (x *Session) Reset() {
 	*x = Session{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[17]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1411,7 +1480,7 @@ func (x *Session) String() string {
 func (*Session) ProtoMessage() {}
 
 func (x *Session) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[17]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1424,7 +1493,7 @@ func (x *Session) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Session.ProtoReflect.Descriptor instead.
 func (*Session) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{17}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{18}
 }
 
 // HTTPGet: a status below 400 means healthy.
@@ -1439,7 +1508,7 @@ type HTTPGet struct {
 
 func (x *HTTPGet) Reset() {
 	*x = HTTPGet{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[18]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1451,7 +1520,7 @@ func (x *HTTPGet) String() string {
 func (*HTTPGet) ProtoMessage() {}
 
 func (x *HTTPGet) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[18]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1464,7 +1533,7 @@ func (x *HTTPGet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HTTPGet.ProtoReflect.Descriptor instead.
 func (*HTTPGet) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{18}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *HTTPGet) GetPort() int32 {
@@ -1498,7 +1567,7 @@ type TCPSocket struct {
 
 func (x *TCPSocket) Reset() {
 	*x = TCPSocket{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[19]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1510,7 +1579,7 @@ func (x *TCPSocket) String() string {
 func (*TCPSocket) ProtoMessage() {}
 
 func (x *TCPSocket) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[19]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1523,7 +1592,7 @@ func (x *TCPSocket) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TCPSocket.ProtoReflect.Descriptor instead.
 func (*TCPSocket) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{19}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *TCPSocket) GetPort() int32 {
@@ -1544,7 +1613,7 @@ type GRPCHealth struct {
 
 func (x *GRPCHealth) Reset() {
 	*x = GRPCHealth{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[20]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1556,7 +1625,7 @@ func (x *GRPCHealth) String() string {
 func (*GRPCHealth) ProtoMessage() {}
 
 func (x *GRPCHealth) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[20]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1569,7 +1638,7 @@ func (x *GRPCHealth) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GRPCHealth.ProtoReflect.Descriptor instead.
 func (*GRPCHealth) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{20}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GRPCHealth) GetPort() int32 {
@@ -1604,7 +1673,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[21]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1616,7 +1685,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[21]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1629,7 +1698,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{21}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Process) GetName() string {
@@ -1714,7 +1783,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[22]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1726,7 +1795,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[22]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1739,7 +1808,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{22}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Report) GetStateId() string {
@@ -1865,7 +1934,7 @@ type Row struct {
 
 func (x *Row) Reset() {
 	*x = Row{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[23]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1877,7 +1946,7 @@ func (x *Row) String() string {
 func (*Row) ProtoMessage() {}
 
 func (x *Row) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[23]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1890,7 +1959,7 @@ func (x *Row) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Row.ProtoReflect.Descriptor instead.
 func (*Row) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{23}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Row) GetName() string {
@@ -1928,7 +1997,7 @@ type Election struct {
 
 func (x *Election) Reset() {
 	*x = Election{}
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[24]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1940,7 +2009,7 @@ func (x *Election) String() string {
 func (*Election) ProtoMessage() {}
 
 func (x *Election) ProtoReflect() protoreflect.Message {
-	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[24]
+	mi := &file_internal_roster_rosterpb_roster_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1953,7 +2022,7 @@ func (x *Election) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Election.ProtoReflect.Descriptor instead.
 func (*Election) Descriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{24}
+	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Election) GetDecision() string {
@@ -2056,14 +2125,18 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\aUNASKED\x10\x05\x12\x0f\n" +
 	"\vUNAVAILABLE\x10\x06\x12\b\n" +
 	"\x04BUSY\x10\a\x12\f\n" +
-	"\bREPLACED\x10\b\"\xe7\x01\n" +
+	"\bREPLACED\x10\b\"\x96\x02\n" +
 	"\x06Update\x12\x18\n" +
 	"\x06roster\x18\x01 \x01(\fH\x00R\x06roster\x12\x16\n" +
 	"\x05trust\x18\x02 \x01(\fH\x00R\x05trust\x12-\n" +
 	"\x04gone\x18\x03 \x01(\v2\x17.podesta.roster.v1.GoneH\x00R\x04gone\x124\n" +
-	"\x04show\x18\x04 \x01(\v2\x1e.podesta.roster.v1.ShowRequestH\x00R\x04show\x12<\n" +
+	"\x04show\x18\x04 \x01(\v2\x1e.podesta.roster.v1.ShowRequestH\x00R\x04show\x12-\n" +
+	"\x04hold\x18\x06 \x01(\v2\x17.podesta.roster.v1.HoldH\x00R\x04hold\x12<\n" +
 	"\x1areturn_within_milliseconds\x18\x05 \x01(\x05R\x18returnWithinMillisecondsB\b\n" +
-	"\x06update\"\r\n" +
+	"\x06update\"4\n" +
+	"\x04Hold\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05ready\x18\x02 \x01(\bR\x05ready\"\r\n" +
 	"\vShowRequest\"f\n" +
 	"\fSignedRoster\x12\x16\n" +
 	"\x06roster\x18\x01 \x01(\fR\x06roster\x12 \n" +
@@ -2172,7 +2245,7 @@ func file_internal_roster_rosterpb_roster_proto_rawDescGZIP() []byte {
 }
 
 var file_internal_roster_rosterpb_roster_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_internal_roster_rosterpb_roster_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_internal_roster_rosterpb_roster_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_internal_roster_rosterpb_roster_proto_goTypes = []any{
 	(Refusal_Code)(0),    // 0: podesta.roster.v1.Refusal.Code
 	(*ToManager)(nil),    // 1: podesta.roster.v1.ToManager
@@ -2187,24 +2260,25 @@ var file_internal_roster_rosterpb_roster_proto_goTypes = []any{
 	(*Pong)(nil),         // 10: podesta.roster.v1.Pong
 	(*Refusal)(nil),      // 11: podesta.roster.v1.Refusal
 	(*Update)(nil),       // 12: podesta.roster.v1.Update
-	(*ShowRequest)(nil),  // 13: podesta.roster.v1.ShowRequest
-	(*SignedRoster)(nil), // 14: podesta.roster.v1.SignedRoster
-	(*Gone)(nil),         // 15: podesta.roster.v1.Gone
-	(*Roster)(nil),       // 16: podesta.roster.v1.Roster
-	(*AppHealth)(nil),    // 17: podesta.roster.v1.AppHealth
-	(*Session)(nil),      // 18: podesta.roster.v1.Session
-	(*HTTPGet)(nil),      // 19: podesta.roster.v1.HTTPGet
-	(*TCPSocket)(nil),    // 20: podesta.roster.v1.TCPSocket
-	(*GRPCHealth)(nil),   // 21: podesta.roster.v1.GRPCHealth
-	(*Process)(nil),      // 22: podesta.roster.v1.Process
-	(*Report)(nil),       // 23: podesta.roster.v1.Report
-	(*Row)(nil),          // 24: podesta.roster.v1.Row
-	(*Election)(nil),     // 25: podesta.roster.v1.Election
+	(*Hold)(nil),         // 13: podesta.roster.v1.Hold
+	(*ShowRequest)(nil),  // 14: podesta.roster.v1.ShowRequest
+	(*SignedRoster)(nil), // 15: podesta.roster.v1.SignedRoster
+	(*Gone)(nil),         // 16: podesta.roster.v1.Gone
+	(*Roster)(nil),       // 17: podesta.roster.v1.Roster
+	(*AppHealth)(nil),    // 18: podesta.roster.v1.AppHealth
+	(*Session)(nil),      // 19: podesta.roster.v1.Session
+	(*HTTPGet)(nil),      // 20: podesta.roster.v1.HTTPGet
+	(*TCPSocket)(nil),    // 21: podesta.roster.v1.TCPSocket
+	(*GRPCHealth)(nil),   // 22: podesta.roster.v1.GRPCHealth
+	(*Process)(nil),      // 23: podesta.roster.v1.Process
+	(*Report)(nil),       // 24: podesta.roster.v1.Report
+	(*Row)(nil),          // 25: podesta.roster.v1.Row
+	(*Election)(nil),     // 26: podesta.roster.v1.Election
 }
 var file_internal_roster_rosterpb_roster_proto_depIdxs = []int32{
 	4,  // 0: podesta.roster.v1.ToManager.join:type_name -> podesta.roster.v1.JoinRequest
 	6,  // 1: podesta.roster.v1.ToManager.follow:type_name -> podesta.roster.v1.Follow
-	23, // 2: podesta.roster.v1.ToManager.report:type_name -> podesta.roster.v1.Report
+	24, // 2: podesta.roster.v1.ToManager.report:type_name -> podesta.roster.v1.Report
 	7,  // 3: podesta.roster.v1.ToManager.held:type_name -> podesta.roster.v1.Held
 	9,  // 4: podesta.roster.v1.ToManager.ping:type_name -> podesta.roster.v1.Ping
 	4,  // 5: podesta.roster.v1.ByStranger.join:type_name -> podesta.roster.v1.JoinRequest
@@ -2217,21 +2291,22 @@ var file_internal_roster_rosterpb_roster_proto_depIdxs = []int32{
 	11, // 12: podesta.roster.v1.JoinResponse.refused:type_name -> podesta.roster.v1.Refusal
 	11, // 13: podesta.roster.v1.Shown.refused:type_name -> podesta.roster.v1.Refusal
 	0,  // 14: podesta.roster.v1.Refusal.code:type_name -> podesta.roster.v1.Refusal.Code
-	15, // 15: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
-	13, // 16: podesta.roster.v1.Update.show:type_name -> podesta.roster.v1.ShowRequest
-	22, // 17: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
-	17, // 18: podesta.roster.v1.Roster.app_health:type_name -> podesta.roster.v1.AppHealth
-	19, // 19: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
-	20, // 20: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
-	21, // 21: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
-	18, // 22: podesta.roster.v1.AppHealth.session:type_name -> podesta.roster.v1.Session
-	24, // 23: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
-	25, // 24: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
-	25, // [25:25] is the sub-list for method output_type
-	25, // [25:25] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	16, // 15: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
+	14, // 16: podesta.roster.v1.Update.show:type_name -> podesta.roster.v1.ShowRequest
+	13, // 17: podesta.roster.v1.Update.hold:type_name -> podesta.roster.v1.Hold
+	23, // 18: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
+	18, // 19: podesta.roster.v1.Roster.app_health:type_name -> podesta.roster.v1.AppHealth
+	20, // 20: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
+	21, // 21: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
+	22, // 22: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
+	19, // 23: podesta.roster.v1.AppHealth.session:type_name -> podesta.roster.v1.Session
+	25, // 24: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
+	26, // 25: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_internal_roster_rosterpb_roster_proto_init() }
@@ -2262,8 +2337,9 @@ func file_internal_roster_rosterpb_roster_proto_init() {
 		(*Update_Trust)(nil),
 		(*Update_Gone)(nil),
 		(*Update_Show)(nil),
+		(*Update_Hold)(nil),
 	}
-	file_internal_roster_rosterpb_roster_proto_msgTypes[16].OneofWrappers = []any{
+	file_internal_roster_rosterpb_roster_proto_msgTypes[17].OneofWrappers = []any{
 		(*AppHealth_HttpGet)(nil),
 		(*AppHealth_TcpSocket)(nil),
 		(*AppHealth_Grpc)(nil),
@@ -2275,7 +2351,7 @@ func file_internal_roster_rosterpb_roster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_roster_rosterpb_roster_proto_rawDesc), len(file_internal_roster_rosterpb_roster_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
