@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/podesta-dev/podesta/test/stage"
@@ -22,6 +23,12 @@ var (
 )
 
 const root = "../.."
+
+// slowApp is an app that takes 5 s to end.
+const slowApp = `#!/bin/sh
+trap 'sleep 5; exit 0' TERM
+while :; do sleep 1 & wait $!; done
+`
 
 func TestMain(m *testing.M) {
 	code, err := onCluster(m)
@@ -45,7 +52,11 @@ func onCluster(m *testing.M) (code int, err error) {
 			fmt.Fprintln(os.Stderr, "e2e: the cluster's logs are in", state)
 		}
 	}()
-	cluster, err := stage.Up(context.Background(), root, state, os.Stderr, "--workloads")
+	slow := filepath.Join(state, "slow")
+	if err := os.WriteFile(slow, []byte(slowApp), 0o700); err != nil { //nolint:gosec // it is a program
+		return 1, err
+	}
+	cluster, err := stage.Up(context.Background(), root, state, os.Stderr, "--workloads", "--image=slow="+slow)
 	if err != nil {
 		return 1, err
 	}
