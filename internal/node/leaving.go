@@ -24,6 +24,9 @@ type leaving struct {
 const (
 	// longestLeave is how long a process waits that was not told that its pod is being deleted.
 	longestLeave = 5 * time.Second
+	// toldWithin is how long a voter waits at least to be told that its pod is being deleted: then its
+	// last word proves that it has ended (MC5).
+	toldWithin = time.Second
 	// lastSecond is what is left of the grace period when a process ends.
 	lastSecond = time.Second
 )
@@ -82,7 +85,7 @@ func (n *Node) proceedLeaving() {
 		}
 		l.handsOver = 0
 	}
-	if !due && n.guarded() && n.config.Managed && n.isNeeded() {
+	if !due && n.guarded() && n.config.Managed && n.waitsAsVoter() {
 		return
 	}
 	l.left, n.stirred = true, true
@@ -90,12 +93,14 @@ func (n *Node) proceedLeaving() {
 }
 
 // next is when a process that leaves looks again whether there is anything to wait for; 0: never.
-func (l *leaving) next() lease.Instant {
+func (l *leaving) next(now lease.Instant) lease.Instant {
 	switch {
 	case l.since == 0 || l.left:
 		return 0
 	case l.handsOver != 0:
 		return min(l.handsOver, l.by())
+	case l.grace == 0 && now < l.since+toldWithin:
+		return l.since + toldWithin
 	default:
 		return l.by()
 	}
@@ -114,9 +119,10 @@ func (n *Node) handedOver() bool {
 	}
 }
 
-// isNeeded reports whether somebody counts on this process's vote: it is a voter, and another
-// process may coordinate. When all pods of a group are deleted, none waits for the others.
-func (n *Node) isNeeded() bool {
+// waitsAsVoter reports whether this process is a voter, and either another process may coordinate, which
+// counts on its vote, or it has yet to be told that its pod is being deleted. When all pods of a group are
+// deleted, none waits for the others.
+func (n *Node) waitsAsVoter() bool {
 	votes, candidates := false, false
 	for _, m := range n.roster.Members {
 		if m.Name == n.self.Name {
@@ -125,7 +131,8 @@ func (n *Node) isNeeded() bool {
 			candidates = true
 		}
 	}
-	return votes && candidates
+	untold := n.leaving.grace == 0 && n.now.Boot < n.leaving.since+toldWithin
+	return votes && (candidates || untold)
 }
 
 // alone reports whether there is no other live process to hand over to.

@@ -182,7 +182,7 @@ func (n *Node) next() lease.Instant {
 		}
 	}
 	at(n.writes.next())
-	at(n.leaving.next())
+	at(n.leaving.next(n.now.Boot))
 	if n.roster == nil {
 		return next
 	}

@@ -273,6 +273,28 @@ func TestAllLeave(t *testing.T) {
 	}
 }
 
+// MC5: the last voter waits for a second to be told that its pod is being deleted, and leaves at once when
+// it is.
+func TestTheLastVoterWaitsForItsDismissal(t *testing.T) {
+	for _, told := range []bool{false, true} {
+		alone := edited(newRoster(true), func(r *node.Roster) { r.Members = r.Members[:1] })
+		p := start(t, "P1", alone)
+		begun := p.now
+		p.step(node.Event{Type: node.Leave})
+		p.pass(leaseTime / 2)
+		if told {
+			p.step(node.Event{Type: node.RosterReceived, Roster: edited(alone, func(r *node.Roster) {
+				r.Members[0].Priority, r.Members[0].Grace = 0, time.Minute
+			})})
+		} else {
+			p.until("it has left", func() bool { return p.left })
+		}
+		if took := p.now - begun; !p.left || !told && took != time.Second {
+			t.Errorf("told %v: left %v after %v", told, p.left, took)
+		}
+	}
+}
+
 // A process that no manager manages leaves as soon as it has handed over.
 func TestLeaveUnmanaged(t *testing.T) {
 	p := boot(t, "P1", lease.State{})

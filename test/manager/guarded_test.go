@@ -96,7 +96,7 @@ func stalledBy(reason string) func(*v1.ElectionGroup) bool {
 func (p *process) finish(t *testing.T) {
 	t.Helper()
 	must(t, kube.Delete(bg, p.Pod, client.GracePeriodSeconds(30)))
-	p.Change(func() { p.Report.Leaving = true })
+	p.Change(func() { p.Report.Leaving, p.Report.Left = true, true })
 	p.terminated(t, corev1.PodSucceeded)
 	p.Stop()
 	must(t, kube.Delete(bg, p.Pod, client.GracePeriodSeconds(0)))
