@@ -10,8 +10,9 @@ import (
 )
 
 // Readiness says whether Kubernetes may count on this pod, so that a rollout does not get ahead of the
-// group: of a Guarded group, whether its process votes; of a Classic one, whether it is on the roster.
-// A pod counts, too, when the manager has admitted it and says that the group cannot take it now.
+// group. A pod of a Guarded group is ready once its process votes, that of a Classic group once it is on
+// the roster. A pod is ready, too, when the manager has admitted it and says that the group cannot take
+// it now.
 //
 // A pod that was ready once stays ready, whatever becomes of the manager, the roster or the majority.
 // So none of these takes an app out of its Services. Safe for concurrent use.

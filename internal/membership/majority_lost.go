@@ -15,7 +15,7 @@ import "time"
 const silentWithin = 10 * time.Second
 
 // unreachedFrom returns since when, or from when on, nobody counts on a voter to acknowledge a change:
-// it has been silent for long; zero if it reports. Whether others follow somebody does not matter.
+// it has been silent for long; zero if it reports. It makes no difference whom the others follow.
 func (v *voter) unreachedFrom(begun time.Time) time.Time {
 	switch {
 	case v.reports():
