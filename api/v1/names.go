@@ -15,8 +15,8 @@ const (
 	SessionAnnotation = "podesta.dev/session"
 	// SessionRequired is the only value of SessionAnnotation.
 	SessionRequired = "required"
-	// WaitForVoteAnnotation, on a pod when it is created, with the value "false": the pod is ready when
-	// its app is, and does not wait until its process votes.
+	// WaitForVoteAnnotation, on a pod when it is created, with the value "false": the pod is ready
+	// when its app is, and does not wait until its process votes.
 	WaitForVoteAnnotation = "podesta.dev/wait-for-vote"
 	// RoleLabel is set on the coordinator's pod only, with the value RoleCoordinator.
 	RoleLabel = "podesta.dev/role"

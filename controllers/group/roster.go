@@ -102,21 +102,21 @@ func decideRoster(o observation) rosterDecision {
 	return d
 }
 
-// holdOf returns what agents are told that are to become voters. A majority that is lost may stay lost:
-// pods that wait for it are to count as ready, or no rollout could mend the group.
+// holdOf returns what agents are told that are to become voters. A majority that is lost may stay
+// lost: pods that wait for it are to count as ready, or no rollout could mend the group.
 func holdOf(d membership.Decision, stalled string) roster.Hold {
 	switch {
 	case stalled != "":
 		return roster.Hold{Reason: stalled}
 	case d.SetBack > 0:
-		return roster.Hold{Reason: "the group's status was set back, and no roster is made until it counts " +
-			"again: kubectl election explain says what to do"}
+		return roster.Hold{Reason: "the group's status was set back, and no roster is made until it " +
+			"counts again: kubectl election explain says what to do"}
 	case d.Unsupported > 0:
 		return roster.Hold{Reason: "the manager does not support the group's rules level, and makes no " +
 			"roster: upgrade the manager"}
 	case len(d.Unreached) > 0:
-		return roster.Hold{Ready: true, Reason: "the manager does not reach a majority of the voters, and " +
-			"without one no process can become a voter; it misses " + strings.Join(d.Unreached, ", ")}
+		return roster.Hold{Ready: true, Reason: "the manager does not reach a majority of the voters, " +
+			"and without one no process can become a voter; it misses " + strings.Join(d.Unreached, ", ")}
 	}
 	return roster.Hold{}
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
-// Readiness says whether Kubernetes may count on this pod, so that a rollout does not get ahead of the
-// group. A pod of a Guarded group is ready once its process votes, that of a Classic group once it is on
-// the roster. A pod is ready, too, when the manager has admitted it and says that the group cannot take
-// it now.
+// Readiness says whether Kubernetes may count on this pod, so that a rollout does not get ahead of
+// the group. A pod of a Guarded group is ready once its process votes, that of a Classic group once
+// it is on the roster. A pod is ready, too, when the manager has admitted it and says that the
+// group cannot take it now.
 //
-// A pod that was ready once stays ready, whatever becomes of the manager, the roster or the majority.
-// So none of these takes an app out of its Services. Safe for concurrent use.
+// A pod that was ready once stays ready, whatever becomes of the manager, the roster or the
+// majority. So none of these takes an app out of its Services. Safe for concurrent use.
 type Readiness struct {
 	views   *Views
 	ledger  *Ledger
@@ -30,8 +30,8 @@ type ManagerEnd interface {
 	Standing() (hold roster.Hold, admitted bool, trouble string)
 }
 
-// NewReadiness returns the readiness of a process that was ready before or was not. The manager is nil
-// if the roster is in a file.
+// NewReadiness returns the readiness of a process that was ready before or was not. The manager is
+// nil if the roster is in a file.
 func NewReadiness(v *Views, l *Ledger, manager ManagerEnd, before bool) *Readiness {
 	r := &Readiness{views: v, ledger: l, manager: manager}
 	r.ready.Store(before)
@@ -74,8 +74,8 @@ func (r *Readiness) waits() string {
 		if left <= 0 {
 			return ""
 		}
-		return fmt.Sprintf("this process is a new voter, and may vote in %v: an earlier voter of its name "+
-			"may be bound until then", left.Round(time.Millisecond))
+		return fmt.Sprintf("this process is a new voter, and may vote in %v: an earlier voter of its "+
+			"name may be bound until then", left.Round(time.Millisecond))
 	case r.manager == nil:
 		return "" // the file does not make it a voter
 	}

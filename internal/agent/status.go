@@ -10,9 +10,9 @@ import (
 // answerWithin is how long the loop may take to answer a liveness probe before it counts as stuck.
 const answerWithin = time.Second
 
-// Status serves probes and metrics on the pod's address. Liveness asks the loop itself, so that a stuck
-// agent does not look healthy. Before the first roster there is no loop (pings returns nil), and an
-// agent that waits for it is alive.
+// Status serves probes and metrics on the pod's address. Liveness asks the loop itself, so that a
+// stuck agent does not look healthy. Before the first roster there is no loop (pings returns nil),
+// and an agent that waits for it is alive.
 func Status(m *Meter, ready *Readiness, pings func() chan<- chan<- struct{}) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /readyz", ready)

@@ -23,10 +23,10 @@ import "time"
 // LH8. A leaseholder whose candidacy ends steps down: its app is unhealthy, it leaves, its roster
 // gives it priority 0, or its clocks disagree. Its heir is the highest candidate that has answered
 // it within the last lease, whose link has not been closed since, and that has not just failed to
-// take over (PR5). Of equals it is the one whose pod was made last, because a rollout ends the older
-// ones. If there is none, it names no heir, and an election follows. Nor does it name one for T and
-// two heartbeats after it took the lease: a higher candidate may not have answered yet. (A new epoch
-// in place, as in LH5, does not count: those that it heard before answer still.)
+// take over (PR5). Of equals it is the one whose pod was made last, because a rollout ends the
+// older ones. If there is none, it names no heir, and an election follows. Nor does it name one for
+// T and two heartbeats after it took the lease: a higher candidate may not have answered yet. (A
+// new epoch in place, as in LH5, does not count: those that it heard before answer still.)
 
 // leaseholder is what a process does with the promises that it has.
 type leaseholder struct {

@@ -20,7 +20,8 @@ type steppingDown struct {
 func (m *Machine) SteppingDown() bool { return m.leaseholder.steppingDown != nil }
 
 // successor returns the highest other candidate that has answered the leaseholder within the last
-// lease, and of equals the one whose pod is youngest (LH8); empty if there is none, or if a higher one may not have had the time to answer yet.
+// lease, and of equals the one whose pod is youngest (LH8); empty if there is none, or if a higher
+// one may not have had the time to answer yet.
 func (m *Machine) successor() string {
 	l := &m.leaseholder
 	var highest Member

@@ -156,8 +156,8 @@ func (v *voter) runningPromise(now Instant) (to Incarnation, remaining time.Dura
 	return v.To, v.until - now
 }
 
-// Votes reports whether this process votes by the roster that it uses (V1), and from when on: a voter
-// that has never promised anything is silent for one lease.
+// Votes reports whether this process votes by the roster that it uses (V1), and from when on: a
+// voter that has never promised anything is silent for one lease.
 func (m *Machine) Votes() (from Instant, votes bool) {
 	v := &m.voter
 	if v.votes && v.To == (Incarnation{}) {

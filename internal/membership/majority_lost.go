@@ -8,14 +8,16 @@ import "time"
 // manager that is cut off.
 //
 // Nobody expects a voter back that does not report and is missing (MC6), at the end of its grace
-// period if its pod is being deleted; or that has not reported for 10 s while other voters report and all of them say that there is nobody to follow.
+// period if its pod is being deleted; or that has not reported for 10 s while other voters report
+// and all of them say that there is nobody to follow.
 
 // silentWithin is how long a voter may take to report to a manager that starts, or to come back
 // after its connection broke.
 const silentWithin = 10 * time.Second
 
-// unreachedFrom returns since when, or from when on, nobody counts on a voter to acknowledge a change:
-// it has been silent for long; zero if it reports. It makes no difference whom the others follow.
+// unreachedFrom returns since when, or from when on, nobody counts on a voter to acknowledge a
+// change: it has been silent for long; zero if it reports. It makes no difference whom the others
+// follow.
 func (v *voter) unreachedFrom(begun time.Time) time.Time {
 	switch {
 	case v.reports():

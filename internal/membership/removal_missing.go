@@ -10,9 +10,10 @@ import "time"
 //
 // An agent that leaves goes on voting until a roster no longer names it as a voter. It has 5 s for
 // that. Once its roster says that its pod is being deleted, it has until a second before the pod's
-// grace period ends. So a rollout that ends its pods quickly does not take the group's majority away.
-// An agent that uses such a roster counts as connected until it has left. Any two majorities of the
-// voters before and after the change share a voter, so this needs no proof that the voter ended.
+// grace period ends. So a rollout that ends its pods quickly does not take the group's majority
+// away. An agent that uses such a roster counts as connected until it has left. Any two majorities
+// of the voters before and after the change share a voter, so this needs no proof that the voter
+// ended.
 
 // missingFrom returns since when, or from when on, a voter is missing or on its way out; zero if it
 // is neither.

@@ -119,9 +119,9 @@ func (n *Node) handedOver() bool {
 	}
 }
 
-// waitsAsVoter reports whether this process is a voter, and either another process may coordinate, which
-// counts on its vote, or it has yet to be told that its pod is being deleted. When all pods of a group are
-// deleted, none waits for the others.
+// waitsAsVoter reports whether this process is a voter, and either another process may coordinate,
+// which counts on its vote, or it has yet to be told that its pod is being deleted. When all pods
+// of a group are deleted, none waits for the others.
 func (n *Node) waitsAsVoter() bool {
 	votes, candidates := false, false
 	for _, m := range n.roster.Members {

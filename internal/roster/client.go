@@ -65,7 +65,7 @@ type ClientConfig struct {
 type Client struct {
 	ClientConfig
 	newest atomic.Pointer[Report] // what the agent reported last
-	sent   atomic.Pointer[Report] // what was sent on the subscription last; nil: nothing, or it is over
+	sent   atomic.Pointer[Report] // what was sent on the subscription last; nil: nothing yet
 	told   chan struct{}          // signals that sent has changed; capacity 1
 	stands atomic.Pointer[standing]
 	wake   chan struct{} // signals that newest has changed; capacity 1
@@ -113,8 +113,8 @@ type standing struct {
 	trouble  string
 }
 
-// Standing returns why no further process can become a voter now, as the manager says, and whether it
-// has admitted this agent. If it has not, trouble is what failed last.
+// Standing returns why no further process can become a voter now, as the manager says, and whether
+// it has admitted this agent. If it has not, trouble is what failed last.
 func (c *Client) Standing() (hold Hold, admitted bool, trouble string) {
 	if s := c.stands.Load(); s != nil {
 		return s.hold, s.admitted, s.trouble

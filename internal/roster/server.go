@@ -121,8 +121,8 @@ func (s *Server) Disband(namespace, group string) {
 	s.Sightings.keepRows(groupKey{namespace, group}, nil)
 }
 
-// Hold tells the agents of a group, all that come later included, why no further process can become a
-// voter now. A group of which nothing was published or subscribed is left alone.
+// Hold tells the agents of a group, all that come later included, why no further process can become
+// a voter now. A group of which nothing was published or subscribed is left alone.
 func (s *Server) Hold(namespace, group string, h Hold) {
 	s.publisher.setHold(groupKey{namespace, group}, h)
 }

@@ -171,7 +171,8 @@ func (w *World) sendAway() {
 	w.leave(p)
 }
 
-// longestLeave is for how long an agent that leaves goes on at most, if its pod is not being deleted.
+// longestLeave is for how long an agent that leaves goes on at most, if its pod is not being
+// deleted.
 const longestLeave = 25 * T
 
 func (w *World) leave(p int32) {

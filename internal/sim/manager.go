@@ -157,7 +157,8 @@ func (w *World) gather(m *manager) *membership.Facts {
 			Created:  date(q.made).Unix(),
 		}
 		if q.deleting != 0 {
-			pod.DeletionBegan, pod.DeletionDue = m.clock(q.deleting), m.clock(q.deleting).Add(time.Duration(q.grace))
+			pod.DeletionBegan = m.clock(q.deleting)
+			pod.DeletionDue = pod.DeletionBegan.Add(time.Duration(q.grace))
 		}
 		f.Pods = append(f.Pods, pod)
 	}

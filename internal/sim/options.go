@@ -259,8 +259,8 @@ func DrawStepDowns(algorithm string, guarded bool, seed uint64) Options {
 	return o
 }
 
-// DrawRollouts draws a group whose pods are replaced in quick succession, as a rollout does that waits
-// for nobody, beside all else.
+// DrawRollouts draws a group whose pods are replaced in quick succession, as a rollout does that
+// waits for nobody, beside all else.
 func DrawRollouts(algorithm string, seed uint64) Options {
 	o := DrawGuarded(algorithm, seed)
 	o.Roll, o.Strangers = 6, 1+int(seed%2)
