@@ -15,6 +15,10 @@ import "time"
 // after its connection broke.
 const silentWithin = 10 * time.Second
 
+// unreachedWithin is how long newcomers wait for voters that do not report: longer than agents take to
+// come back to another manager, also in a large cluster.
+const unreachedWithin = 30 * time.Second
+
 // unreachedFrom returns since when, or from when on, nobody counts on a voter to acknowledge a
 // change: it has been silent for long; zero if it reports. It makes no difference whom the others
 // follow.
@@ -25,7 +29,7 @@ func (v *voter) unreachedFrom(begun time.Time) time.Time {
 	case v.report != nil && v.report.Since.After(begun):
 		begun = v.report.Since
 	}
-	return begun.Add(silentWithin)
+	return begun.Add(unreachedWithin)
 }
 
 // unreached returns the voters that nobody counts on, if they are so many that a newcomer would not

@@ -101,7 +101,7 @@ func TestAgentsAreToldOfTheGracePeriod(t *testing.T) {
 }
 
 // A newcomer does not wait for ever for voters that cannot be reached: the decision names them once they
-// have been silent for 10 s, though one that is left follows a leaseholder. A manager that has just
+// have been silent for 30 s, though one that is left follows a leaseholder. A manager that has just
 // begun names nobody before that.
 func TestVotersThatNobodyReaches(t *testing.T) {
 	s := voting(3)
@@ -114,13 +114,13 @@ func TestVotersThatNobodyReaches(t *testing.T) {
 		if len(d.Unreached) > 0 {
 			t.Fatalf("at once: %v", d.Unreached)
 		}
-		if s.later(d.Again); s.Now.After(s.report("uid-1").Since.Add(silentWithin - 1)) {
+		if s.later(d.Again); s.Now.After(s.report("uid-1").Since.Add(unreachedWithin - 1)) {
 			break
 		}
 		d = s.pass()
 	}
 	if d := s.pass(); strings.Join(d.Unreached, " ") != "p-1 p-2" || len(d.Lost) > 0 || s.voters() != "p-0 p-1 p-2" {
-		t.Errorf("10 s later: unreached %v, lost %v, voters %s", d.Unreached, d.Lost, s.voters())
+		t.Errorf("30 s later: unreached %v, lost %v, voters %s", d.Unreached, d.Lost, s.voters())
 	}
 	if s.joins(1); len(s.pass().Unreached) > 0 {
 		t.Error("one of them is back")

@@ -23,7 +23,7 @@ type Decision struct {
 	// Lost are the voters without which there is no majority (MC7). Silent are those of them whose
 	// pods exist, and Replaced those of these whose pods came back with another state directory.
 	Lost, Silent, Replaced []string
-	// Unreached are the voters that this manager has not reached for 10 s, or that nobody expects
+	// Unreached are the voters that this manager has not reached for 30 s, or that nobody expects
 	// back, if they are so many that no process can become a voter (MC3).
 	Unreached []string
 	// Unsupported is the rules level in force if this manager does not support it: no roster is made
