@@ -36,12 +36,12 @@ scale: bin/manager control-plane ## Load a manager with GROUPS=200 groups of fiv
 	@echo "scale: $(GROUPS) groups on a control plane of their own"
 	@go run -C bench ./scale --manager $(CURDIR)/bin/manager --root $(CURDIR) --groups $(GROUPS) $(SCALE)
 
-CELLS ?= .
+CELLS ?= .*
 
 .PHONY: rollouts
 rollouts: build ## Roll out Deployments and StatefulSets on the local cluster, and print what each cost: half an hour; CELLS=REGEXP.
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; \
-	  go test ./test/e2e -run '^TestRollouts$$/$(CELLS)' -v -count=1 -timeout 2h -rollouts
+	  go test ./test/e2e -run '^TestRollouts$$/($(CELLS))' -v -count=1 -timeout 2h -rollouts
 
 ##@ Prove
 
