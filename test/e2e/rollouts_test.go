@@ -42,12 +42,10 @@ type rollout struct {
 	replicas int32
 	slow     bool // the app takes 5 s to end, else 0.1 s at most
 	surge    string
-	// deed: restart, scale to a number, or drain of two pods
-	deed    string
-	to      int32 // scale
-	changes int   // of the coordinator, at most
-	// alone: no majority is left in the end, or none was there in the beginning
-	alone bool
+	deed     string // restart, scale, or drain: two pods are deleted, one of them the coordinator's
+	to       int32  // scale to so many
+	changes  int    // of the coordinator, at most
+	alone    bool   // no majority is left in the end, or none was there in the beginning
 }
 
 func (r rollout) String() string {
@@ -214,17 +212,15 @@ func (r rollout) do(g *group, pods map[string]corev1.Pod) {
 		patch(`{"spec": {"template": {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "now"}}}}}`)
 	case "scale":
 		patch(fmt.Sprintf(`{"spec": {"replicas": %d}}`, r.to))
-	case "drain":
-		left := 2
-		coordinator := g.read().Status.Coordinator.Name
+	case "drain": // of the node of the coordinator and another one
+		coordinator, others := g.read().Status.Coordinator.Name, 0
 		for name, pod := range pods {
-			if left > 0 && (name == coordinator || left == 1) {
-				left--
-				g.must(g.Delete(g.t.Context(), &pod))
-				if name != coordinator && left == 0 {
-					return
+			if name != coordinator {
+				if others++; others > 1 {
+					continue
 				}
 			}
+			g.must(g.Delete(g.t.Context(), &pod))
 		}
 	}
 }
