@@ -151,6 +151,7 @@ func (r rollout) run(g *group) cost {
 		g.rolled(r.replicas, nil)
 		apps.acting(g)
 	}
+	r.highest(g)
 	begun, from := time.Now(), register.Now()
 	old, err := g.Pods(g.t.Context())
 	g.must(err)
@@ -164,6 +165,7 @@ func (r rollout) run(g *group) cost {
 		g.rolled(r.replicas, old)
 	}
 	took := time.Since(begun)
+	r.highest(g)
 	if r.deed != "scale" || r.to > 0 {
 		apps.acting(g)
 		pass(g.t, time.Now().Add(settling))
@@ -171,6 +173,15 @@ func (r rollout) run(g *group) cost {
 	c := apps.cost(g, from)
 	c.took = took
 	return c
+}
+
+// highest waits until the process of the highest priority coordinates, if they differ.
+func (r rollout) highest(g *group) {
+	g.t.Helper()
+	if r.kind == "ordinals" {
+		highest := g.podName(int(r.replicas) - 1)
+		g.await(highest+" as the coordinator", func(eg *v1.ElectionGroup) bool { return stage.Coordinates(eg, highest) })
+	}
 }
 
 // workload is the object that makes the pods.
@@ -400,7 +411,7 @@ func (w *writers) cost(g *group, from register.Instant) cost {
 	lives := w.lives(g)
 	for i := range lives {
 		lives[i].Lines = slices.DeleteFunc(lives[i].Lines, func(l writer.Line) bool {
-			return l.Kind == writer.Told && l.Deadline < from || l.Kind == writer.Stopped && l.At < from
+			return l.Kind == writer.Told && l.Deadline < from // it may have been stopped since
 		})
 	}
 	report := history.History{Lives: lives, End: end}.Guarded(g.Group)
@@ -413,14 +424,15 @@ func (w *writers) cost(g *group, from register.Instant) cost {
 	var who []string
 	last := ""
 	for _, t := range toldOf(lives) {
-		if t.uid != last {
-			if last != "" {
-				c.changes++
-			}
-			last = t.uid
-			who = append(who, t.process)
+		if t.uid == last {
+			continue
 		}
+		if last = t.uid; t.At < from { // it acted when the rollout began, or just before
+			who = nil
+		}
+		who = append(who, t.process)
 	}
+	c.changes = max(len(who)-1, 0)
 	c.who = strings.Join(who, ", ")
 	return c
 }
