@@ -88,10 +88,10 @@ const (
 
 // ElectionGroupSpec is the desired configuration of a group.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety == 'Classic' || !has(self.timing) || !has(self.timing.leaseMilliseconds) || !has(self.timing.heartbeatMilliseconds) || self.timing.leaseMilliseconds >= 4 * self.timing.heartbeatMilliseconds",message="timing.leaseMilliseconds must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and with a shorter lease one lost message could end a healthy coordinator's lease"
-// +kubebuilder:validation:XValidation:rule="!has(self.timing) || !has(self.timing.leaseMinimumMilliseconds) || !has(self.timing.leaseMilliseconds) || self.timing.leaseMinimumMilliseconds <= self.timing.leaseMilliseconds",message="timing.leaseMinimumMilliseconds must not be above timing.leaseMilliseconds"
+// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety == 'Classic' || !has(self.timing) || !has(self.timing.leaseMaximumMilliseconds) || !has(self.timing.heartbeatMilliseconds) || self.timing.leaseMaximumMilliseconds >= 4 * self.timing.heartbeatMilliseconds",message="timing.leaseMaximumMilliseconds must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and with a shorter lease one lost message could end a healthy coordinator's lease"
+// +kubebuilder:validation:XValidation:rule="!has(self.timing) || !has(self.timing.leaseMinimumMilliseconds) || !has(self.timing.leaseMaximumMilliseconds) || self.timing.leaseMinimumMilliseconds <= self.timing.leaseMaximumMilliseconds",message="timing.leaseMinimumMilliseconds must not be above timing.leaseMaximumMilliseconds"
 // +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety != 'Classic' || !has(self.preemption)",message="spec.preemption requires safety Guarded: in a Classic group the process with the highest priority always takes over at once"
-// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety != 'Classic' || !has(self.timing) || (!has(self.timing.leaseMinimumMilliseconds) && !has(self.timing.leaseMilliseconds))",message="timing.leaseMilliseconds and timing.leaseMinimumMilliseconds require safety Guarded: a Classic group has no leases"
+// +kubebuilder:validation:XValidation:rule="!has(self.safety) || self.safety != 'Classic' || !has(self.timing) || (!has(self.timing.leaseMinimumMilliseconds) && !has(self.timing.leaseMaximumMilliseconds))",message="timing.leaseMaximumMilliseconds and timing.leaseMinimumMilliseconds require safety Guarded: a Classic group has no leases"
 type ElectionGroupSpec struct {
 	// algorithm is the election algorithm that the processes run. It may be changed while the group
 	// runs: the coordinator stays.
@@ -283,21 +283,21 @@ type Timing struct {
 	// +kubebuilder:validation:Maximum=600000
 	TimeoutMilliseconds int32 `json:"timeoutMilliseconds,omitempty"`
 
-	// leaseMilliseconds is the longest lease: how long a vote binds a voter at most. After a
+	// leaseMaximumMilliseconds is the longest lease: how long a vote binds a voter at most. After a
 	// coordinator has vanished, a Guarded group waits at most this long before another process can be
 	// elected. It must be at least 4 heartbeats. If absent, the profile decides: Fast and Balanced
 	// 1000, Patient 5000. Classic groups do not use leases.
 	// +optional
 	// +kubebuilder:validation:Minimum=40
 	// +kubebuilder:validation:Maximum=600000
-	LeaseMilliseconds int32 `json:"leaseMilliseconds,omitempty"`
+	LeaseMaximumMilliseconds int32 `json:"leaseMaximumMilliseconds,omitempty"`
 
-	// leaseMinimumMilliseconds is the shortest lease. Between it and leaseMilliseconds the
+	// leaseMinimumMilliseconds is the shortest lease. Between it and leaseMaximumMilliseconds the
 	// coordinator asks for as short a lease as the network, the machines, its own process and its app
 	// let it hold, and renews it four times while it runs. A failover takes about as long as the
-	// lease. With leaseMilliseconds the lease never changes. If absent, the profile decides: Fast 100,
+	// lease. With leaseMaximumMilliseconds the lease never changes. If absent, the profile decides: Fast 100,
 	// Balanced 450, Patient 3000. The coordinator of a large group asks for no lease that makes it
-	// send more than one renewal a millisecond, if leaseMilliseconds and heartbeatMilliseconds allow a
+	// send more than one renewal a millisecond, if leaseMaximumMilliseconds and heartbeatMilliseconds allow a
 	// longer one. With profile Fast, a group of 100 has no lease below 400 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=40

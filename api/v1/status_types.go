@@ -83,10 +83,10 @@ type TimingStatus struct {
 	// +kubebuilder:validation:Minimum=20
 	TimeoutMilliseconds int32 `json:"timeoutMilliseconds,omitempty"`
 
-	// leaseMilliseconds is the longest lease. Absent in Classic groups.
+	// leaseMaximumMilliseconds is the longest lease. Absent in Classic groups.
 	// +optional
 	// +kubebuilder:validation:Minimum=40
-	LeaseMilliseconds int32 `json:"leaseMilliseconds,omitempty"`
+	LeaseMaximumMilliseconds int32 `json:"leaseMaximumMilliseconds,omitempty"`
 
 	// leaseMinimumMilliseconds is the shortest lease. Absent in Classic groups.
 	// +optional

@@ -145,7 +145,7 @@ func TestRosterFilesOfOneGenerationThatDiffer(t *testing.T) {
 	ids := []string{initialised(t, states[0]), initialised(t, states[1])}
 	for field, files := range map[string][2]string{
 		"safety":                          {`"safety": "Guarded"`, `"safety": "Classic"`},
-		"timing.leaseMilliseconds":        {`"safety": "Guarded"`, `"timing": {"leaseMilliseconds": 2000}`},
+		"timing.leaseMaximumMilliseconds": {`"safety": "Guarded"`, `"timing": {"leaseMaximumMilliseconds": 2000}`},
 		"timing.leaseMinimumMilliseconds": {`"safety": "Guarded"`, `"timing": {"profile": "Fast"}`},
 		"algorithm":                       {`"algorithm": "Bully"`, `"algorithm": "LeLann"`},
 		"processes.priority":              {`"generation": 2`, `"generation": 2`},

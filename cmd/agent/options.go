@@ -96,12 +96,7 @@ func (o *options) addFlags(f *pflag.FlagSet) (level *string) {
 		"`DIR` for the agent's state; must survive restarts of the container and belong to this "+
 			"agent alone",
 	)
-	f.StringVar(
-		&o.listen,
-		"listen",
-		":4041",
-		"`HOST:PORT` to listen on for links from other agents",
-	)
+	f.StringVar(&o.listen, "listen", ":4041", "`HOST:PORT` to listen on for links from other agents")
 	f.StringVar(
 		&o.statusAddress,
 		"status-address",

@@ -31,7 +31,7 @@ func trouble(pod *corev1.Pod) string {
 
 // containerTrouble returns why a container does not run: CrashLoopBackOff after OOMKilled.
 func containerTrouble(c corev1.ContainerStatus) string {
-	why := ""
+	var why string
 	switch state := c.State; {
 	case state.Terminated != nil:
 		if why = ending(state.Terminated); why == "Completed" {

@@ -18,7 +18,7 @@ import (
 // newGuarded is a Guarded group whose pods have not joined yet.
 func newGuarded(pods int) *scene {
 	s := newScene(pods)
-	s.group.Spec.Safety, s.group.Spec.Timing.LeaseMilliseconds = v1.Guarded, 1000
+	s.group.Spec.Safety, s.group.Spec.Timing.LeaseMaximumMilliseconds = v1.Guarded, 1000
 	for _, pod := range s.pods {
 		pod.Spec.Containers = []corev1.Container{{Name: "app"}}
 	}

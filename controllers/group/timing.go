@@ -20,7 +20,7 @@ func timingOf(group *v1.ElectionGroup) (timing.Timing, []timing.Adjusted) {
 	return profile.With(timing.Timing{
 		Heartbeat:    milliseconds(spec.HeartbeatMilliseconds),
 		Timeout:      milliseconds(spec.TimeoutMilliseconds),
-		Lease:        milliseconds(spec.LeaseMilliseconds),
+		Lease:        milliseconds(spec.LeaseMaximumMilliseconds),
 		LeaseMinimum: milliseconds(spec.LeaseMinimumMilliseconds),
 	}, guarded(group))
 }
@@ -30,7 +30,7 @@ func timingStatus(group *v1.ElectionGroup) *v1.TimingStatus {
 	return &v1.TimingStatus{
 		HeartbeatMilliseconds:    inMilliseconds(t.Heartbeat),
 		TimeoutMilliseconds:      inMilliseconds(t.Timeout),
-		LeaseMilliseconds:        inMilliseconds(t.Lease),
+		LeaseMaximumMilliseconds: inMilliseconds(t.Lease),
 		LeaseMinimumMilliseconds: inMilliseconds(t.LeaseMinimum),
 	}
 }

@@ -22,20 +22,20 @@ func TestTiming(t *testing.T) {
 		"none, as of an object that was never stored": {want: v1.TimingStatus{
 			HeartbeatMilliseconds:    100,
 			TimeoutMilliseconds:      500,
-			LeaseMilliseconds:        1000,
+			LeaseMaximumMilliseconds: 1000,
 			LeaseMinimumMilliseconds: 450,
 		}},
 		"a profile, and a field beside it": {
-			timing: v1.Timing{Profile: v1.Fast, LeaseMilliseconds: 2000},
+			timing: v1.Timing{Profile: v1.Fast, LeaseMaximumMilliseconds: 2000},
 			want: v1.TimingStatus{
 				HeartbeatMilliseconds:    100,
 				TimeoutMilliseconds:      500,
-				LeaseMilliseconds:        2000,
+				LeaseMaximumMilliseconds: 2000,
 				LeaseMinimumMilliseconds: 100,
 			},
 		},
 		"Classic": {
-			timing:  v1.Timing{Profile: v1.Patient, LeaseMilliseconds: 40},
+			timing:  v1.Timing{Profile: v1.Patient, LeaseMaximumMilliseconds: 40},
 			want:    v1.TimingStatus{HeartbeatMilliseconds: 500, TimeoutMilliseconds: 2500},
 			classic: true,
 		},
@@ -44,12 +44,12 @@ func TestTiming(t *testing.T) {
 			want: v1.TimingStatus{
 				HeartbeatMilliseconds:    400,
 				TimeoutMilliseconds:      800,
-				LeaseMilliseconds:        1600,
+				LeaseMaximumMilliseconds: 1600,
 				LeaseMinimumMilliseconds: 450,
 			},
 			says: "spec.timing.timeoutMilliseconds of profile Balanced is 500, and must be at least " +
 				"twice timing.heartbeatMilliseconds: set timing.timeoutMilliseconds, or choose another " +
-				"profile. Until then 800 is used; spec.timing.leaseMilliseconds",
+				"profile. Until then 800 is used; spec.timing.leaseMaximumMilliseconds",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestTiming(t *testing.T) {
 			}
 			if told.Heartbeat != milliseconds(c.want.HeartbeatMilliseconds) ||
 				told.Timeout != milliseconds(c.want.TimeoutMilliseconds) ||
-				told.Lease != milliseconds(c.want.LeaseMilliseconds) ||
+				told.Lease != milliseconds(c.want.LeaseMaximumMilliseconds) ||
 				told.LeaseMinimum != milliseconds(c.want.LeaseMinimumMilliseconds) {
 				t.Errorf("agents are told %+v, want %+v", told, c.want)
 			}

@@ -92,7 +92,7 @@ func TestWait(t *testing.T) {
 	steady := healthy(3)
 	steady.Spec.Timing.LeaseMinimumMilliseconds = 1000
 	patient := healthy(3)
-	patient.Spec.Timing = v1.Timing{Profile: v1.Patient, LeaseMilliseconds: 90_000}
+	patient.Spec.Timing = v1.Timing{Profile: v1.Patient, LeaseMaximumMilliseconds: 90_000}
 	fast := healthy(100)
 	fast.Spec.Timing.Profile = v1.Fast
 	for name, test := range map[string]struct {

@@ -90,7 +90,7 @@ type Coordinator struct {
 type Timing struct {
 	Heartbeat int32 `json:"heartbeatMilliseconds"`
 	Timeout   int32 `json:"timeoutMilliseconds"`
-	Lease     int32 `json:"leaseMilliseconds,omitempty"` // the longest
+	Lease     int32 `json:"leaseMaximumMilliseconds,omitempty"` // the longest
 	// LeaseMinimum is the shortest lease that the coordinator of a group of this size asks for.
 	LeaseMinimum int32 `json:"leaseMinimumMilliseconds,omitempty"`
 }

@@ -64,7 +64,7 @@ func timingOf(t v1.Timing, processes int, guarded bool) Timing {
 	is, _ := profile.With(timing.Timing{
 		Heartbeat:    asDuration(t.HeartbeatMilliseconds),
 		Timeout:      asDuration(t.TimeoutMilliseconds),
-		Lease:        asDuration(t.LeaseMilliseconds),
+		Lease:        asDuration(t.LeaseMaximumMilliseconds),
 		LeaseMinimum: asDuration(t.LeaseMinimumMilliseconds),
 	}, guarded)
 	least := lease.Shortest(processes, is.Heartbeat, is.LeaseMinimum, is.Lease)

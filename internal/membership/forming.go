@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// MC15: Forming. The processes of a group may start one after another. Under Delayed its lease would
-// climb then: each process would take over from the one before, after a stable time. So a group may
-// form for 10 s after its founding (MC2). If there is a process that does not vote in this time, the
-// rosters say until its end that preemption does not wait. A manager that starts meanwhile knows of
-// no founding. For this manager, the group has formed.
+// MC15: Forming. The processes of a group may start one after another. Under Delayed its lease
+// would climb then: each process would take over from the one before, after a stable time. So a
+// group may form for 10 s after its founding (MC2). If there is a process that does not vote in
+// this time, the rosters say until its end that preemption does not wait. A manager that starts
+// meanwhile knows of no founding. For this manager, the group has formed.
 
 // FormsWithin is how long after its founding a group may form.
 const FormsWithin = 10 * time.Second

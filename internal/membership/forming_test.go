@@ -26,7 +26,7 @@ func TestForming(t *testing.T) {
 	s.joins(2).edit(2, func(r *Report) { r.Since = s.Now })
 	for range 2 {
 		s.acknowledge()
-		d = s.pass()
+		s.pass()
 		s.later(Outlast(2 * second))
 	}
 	if d = s.pass(); !d.Forming || s.voters() != "p-0 p-1 p-2" {

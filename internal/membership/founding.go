@@ -65,8 +65,8 @@ func (g *group) hasVoter(name string) bool {
 	return false
 }
 
-// awaitsPods reports whether a healthy pod has not joined yet, or a pod that the spec names does not
-// exist.
+// awaitsPods reports whether a healthy pod has not joined yet, or a pod that the spec names does
+// not exist.
 func (g *group) awaitsPods() bool {
 	healthy := 0
 	for i := range g.Pods {

@@ -26,7 +26,7 @@ func (r Roster) Digests() []FieldDigest {
 		{"algorithm", r.Algorithm},
 		{"timing.heartbeatMilliseconds", r.Heartbeat},
 		{"timing.timeoutMilliseconds", r.Timeout},
-		{"timing.leaseMilliseconds", r.Lease},
+		{"timing.leaseMaximumMilliseconds", r.Lease},
 		{"timing.leaseMinimumMilliseconds", r.LeaseMinimum},
 		{"rules", max(r.Rules, 1)},
 		{"preemption.policy", r.Preemption},

@@ -35,7 +35,7 @@ type fileTiming struct {
 	Profile                  string `json:"profile,omitempty"`
 	HeartbeatMilliseconds    int64  `json:"heartbeatMilliseconds,omitempty"`
 	TimeoutMilliseconds      int64  `json:"timeoutMilliseconds,omitempty"`
-	LeaseMilliseconds        int64  `json:"leaseMilliseconds,omitempty"`
+	LeaseMaximumMilliseconds int64  `json:"leaseMaximumMilliseconds,omitempty"`
 	LeaseMinimumMilliseconds int64  `json:"leaseMinimumMilliseconds,omitempty"`
 }
 
@@ -111,7 +111,7 @@ func (f file) validate() error {
 	for name, milliseconds := range map[string]int64{
 		"timing.heartbeatMilliseconds":    f.Timing.HeartbeatMilliseconds,
 		"timing.timeoutMilliseconds":      f.Timing.TimeoutMilliseconds,
-		"timing.leaseMilliseconds":        f.Timing.LeaseMilliseconds,
+		"timing.leaseMaximumMilliseconds": f.Timing.LeaseMaximumMilliseconds,
 		"timing.leaseMinimumMilliseconds": f.Timing.LeaseMinimumMilliseconds,
 	} {
 		if milliseconds < 0 || milliseconds > maxTimeout.Milliseconds() {
@@ -165,7 +165,7 @@ func (f fileTiming) resolve(guarded bool) (timing.Timing, error) {
 	set := timing.Timing{
 		Heartbeat:    time.Duration(f.HeartbeatMilliseconds) * time.Millisecond,
 		Timeout:      time.Duration(f.TimeoutMilliseconds) * time.Millisecond,
-		Lease:        time.Duration(f.LeaseMilliseconds) * time.Millisecond,
+		Lease:        time.Duration(f.LeaseMaximumMilliseconds) * time.Millisecond,
 		LeaseMinimum: time.Duration(f.LeaseMinimumMilliseconds) * time.Millisecond,
 	}
 	times, adjusted := profile.With(set, guarded)
@@ -228,7 +228,7 @@ func (r Roster) Encode() []byte {
 		Timing: fileTiming{
 			HeartbeatMilliseconds:    r.Heartbeat.Milliseconds(),
 			TimeoutMilliseconds:      r.Timeout.Milliseconds(),
-			LeaseMilliseconds:        r.Lease.Milliseconds(),
+			LeaseMaximumMilliseconds: r.Lease.Milliseconds(),
 			LeaseMinimumMilliseconds: r.LeaseMinimum.Milliseconds(),
 		},
 		Rules:      r.Rules,
@@ -237,7 +237,7 @@ func (r Roster) Encode() []byte {
 	}
 	// which is the lease; in a file it would be the profile's
 	if r.Safety == Guarded && r.LeaseMinimum == 0 {
-		f.Timing.LeaseMinimumMilliseconds = f.Timing.LeaseMilliseconds
+		f.Timing.LeaseMinimumMilliseconds = f.Timing.LeaseMaximumMilliseconds
 	}
 	for _, p := range r.Processes {
 		f.Processes = append(f.Processes, fileProcess{

@@ -51,7 +51,7 @@ func TestFileWithDefaults(t *testing.T) {
 }
 
 func TestGuardedFile(t *testing.T) {
-	got, err := Parse([]byte(`{"group":"lab","safety":"Guarded","timing":{"leaseMilliseconds":2000},"preemption":{"policy":"Never"},
+	got, err := Parse([]byte(`{"group":"lab","safety":"Guarded","timing":{"leaseMaximumMilliseconds":2000},"preemption":{"policy":"Never"},
 		"processes":[{"name":"p1","stateID":"m-1"}]}`))
 	must(t, err)
 	want := Roster{
@@ -138,10 +138,10 @@ func TestFilesThatAreRefused(t *testing.T) {
 		},
 		"safety":         {`{"group":"lab","safety":"Safe"}`, "must be Classic or Guarded"},
 		"generation 2³³": {`{"group":"lab","generation":8589934592}`, "generation"},
-		"long lease":     {`{"group":"lab","timing":{"leaseMilliseconds":600001}}`, "between 0 and 600000"},
-		"negative lease": {`{"group":"lab","timing":{"leaseMilliseconds":-1}}`, "leaseMilliseconds"},
+		"long lease":     {`{"group":"lab","timing":{"leaseMaximumMilliseconds":600001}}`, "between 0 and 600000"},
+		"negative lease": {`{"group":"lab","timing":{"leaseMaximumMilliseconds":-1}}`, "leaseMaximumMilliseconds"},
 		"short lease": {
-			`{"group":"lab","timing":{"heartbeatMilliseconds":100,"leaseMilliseconds":399,"leaseMinimumMilliseconds":100}}`,
+			`{"group":"lab","timing":{"heartbeatMilliseconds":100,"leaseMaximumMilliseconds":399,"leaseMinimumMilliseconds":100}}`,
 			"4 heartbeats (400ms)",
 		},
 		"profile": {
@@ -149,11 +149,11 @@ func TestFilesThatAreRefused(t *testing.T) {
 			`timing.profile "Slow": must be Fast, Balanced or Patient`,
 		},
 		"what does not fit the profile": {
-			`{"group":"lab","timing":{"leaseMilliseconds":400}}`,
+			`{"group":"lab","timing":{"leaseMaximumMilliseconds":400}}`,
 			"timing.leaseMinimumMilliseconds of profile Balanced is 450, and must be at most " +
-				"timing.leaseMilliseconds: set timing.leaseMinimumMilliseconds",
+				"timing.leaseMaximumMilliseconds: set timing.leaseMinimumMilliseconds",
 		},
-		"a timing outside timing": {`{"group":"lab","leaseMilliseconds":400}`, "unknown field"},
+		"a timing outside timing": {`{"group":"lab","leaseMaximumMilliseconds":400}`, "unknown field"},
 		"preemption": {
 			`{"group":"lab","preemption":{"policy":"Sometimes"}}`,
 			"must be Always, Delayed or Never",

@@ -131,16 +131,16 @@ func (p Profile) With(set Timing, guarded bool) (t Timing, adjusted []Adjusted) 
 		often = min(often, t.Lease/4)
 	}
 	fit("heartbeatMilliseconds", set.Heartbeat, &t.Heartbeat, often,
-		"at most half of timing.timeoutMilliseconds, and a quarter of timing.leaseMilliseconds")
+		"at most half of timing.timeoutMilliseconds, and a quarter of timing.leaseMaximumMilliseconds")
 	fit("timeoutMilliseconds", set.Timeout, &t.Timeout, max(t.Timeout, 2*t.Heartbeat),
 		"at least twice timing.heartbeatMilliseconds")
 	if !guarded {
 		t.Lease, t.LeaseMinimum = 0, 0
 		return t, adjusted
 	}
-	fit("leaseMilliseconds", set.Lease, &t.Lease, max(t.Lease, 4*t.Heartbeat, set.LeaseMinimum),
+	fit("leaseMaximumMilliseconds", set.Lease, &t.Lease, max(t.Lease, 4*t.Heartbeat, set.LeaseMinimum),
 		"at least 4 times timing.heartbeatMilliseconds, and at least timing.leaseMinimumMilliseconds")
 	fit("leaseMinimumMilliseconds", set.LeaseMinimum, &t.LeaseMinimum, min(t.LeaseMinimum, t.Lease),
-		"at most timing.leaseMilliseconds")
+		"at most timing.leaseMaximumMilliseconds")
 	return t, adjusted
 }

@@ -141,36 +141,36 @@ func TestRefusedCreation(t *testing.T) {
 		{"an unknown safety", func(g *podestav1.ElectionGroup) { g.Spec.Safety = "Careless" },
 			`spec.safety: Unsupported value: "Careless": supported values: "Guarded", "Classic"`},
 		{"a lease of less than four heartbeats", func(g *podestav1.ElectionGroup) {
-			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.LeaseMilliseconds = 100, 399
-		}, "timing.leaseMilliseconds must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and with a shorter lease"},
+			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.LeaseMaximumMilliseconds = 100, 399
+		}, "timing.leaseMaximumMilliseconds must be at least 4 times timing.heartbeatMilliseconds: the lease is renewed with every heartbeat, and with a shorter lease"},
 		{"a lease of four heartbeats", func(g *podestav1.ElectionGroup) {
-			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.LeaseMilliseconds = 100, 400
+			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.LeaseMaximumMilliseconds = 100, 400
 		}, ""},
 		{"a Classic group has no lease that could be too short", func(g *podestav1.ElectionGroup) {
 			g.Spec.Safety = podestav1.Classic
 			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.TimeoutMilliseconds = 251, 502
 		}, ""},
 		{"a lease too short", func(g *podestav1.ElectionGroup) {
-			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.LeaseMilliseconds = 10, 39
-		}, "spec.timing.leaseMilliseconds in body should be greater than or equal to 40"},
-		{"a lease too long", func(g *podestav1.ElectionGroup) { g.Spec.Timing.LeaseMilliseconds = 600_001 },
-			"spec.timing.leaseMilliseconds in body should be less than or equal to 600000"},
+			g.Spec.Timing.HeartbeatMilliseconds, g.Spec.Timing.LeaseMaximumMilliseconds = 10, 39
+		}, "spec.timing.leaseMaximumMilliseconds in body should be greater than or equal to 40"},
+		{"a lease too long", func(g *podestav1.ElectionGroup) { g.Spec.Timing.LeaseMaximumMilliseconds = 600_001 },
+			"spec.timing.leaseMaximumMilliseconds in body should be less than or equal to 600000"},
 
 		{"a shortest lease above the longest", func(g *podestav1.ElectionGroup) {
-			g.Spec.Timing.LeaseMilliseconds, g.Spec.Timing.LeaseMinimumMilliseconds = 1000, 1001
-		}, "timing.leaseMinimumMilliseconds must not be above timing.leaseMilliseconds"},
+			g.Spec.Timing.LeaseMaximumMilliseconds, g.Spec.Timing.LeaseMinimumMilliseconds = 1000, 1001
+		}, "timing.leaseMinimumMilliseconds must not be above timing.leaseMaximumMilliseconds"},
 		{"a shortest lease like the longest", func(g *podestav1.ElectionGroup) {
-			g.Spec.Timing.LeaseMilliseconds, g.Spec.Timing.LeaseMinimumMilliseconds = 1000, 1000
+			g.Spec.Timing.LeaseMaximumMilliseconds, g.Spec.Timing.LeaseMinimumMilliseconds = 1000, 1000
 		}, ""},
 		{"a shortest lease too short", func(g *podestav1.ElectionGroup) { g.Spec.Timing.LeaseMinimumMilliseconds = 39 },
 			"spec.timing.leaseMinimumMilliseconds in body should be greater than or equal to 40"},
 
 		{"a longest lease in a Classic group", func(g *podestav1.ElectionGroup) {
-			g.Spec.Safety, g.Spec.Timing.LeaseMilliseconds = podestav1.Classic, 2000
-		}, "timing.leaseMilliseconds and timing.leaseMinimumMilliseconds require safety Guarded: a Classic group has no leases"},
+			g.Spec.Safety, g.Spec.Timing.LeaseMaximumMilliseconds = podestav1.Classic, 2000
+		}, "timing.leaseMaximumMilliseconds and timing.leaseMinimumMilliseconds require safety Guarded: a Classic group has no leases"},
 		{"a shortest lease in a Classic group", func(g *podestav1.ElectionGroup) {
 			g.Spec.Safety, g.Spec.Timing.LeaseMinimumMilliseconds = podestav1.Classic, 100
-		}, "timing.leaseMilliseconds and timing.leaseMinimumMilliseconds require safety Guarded: a Classic group has no leases"},
+		}, "timing.leaseMaximumMilliseconds and timing.leaseMinimumMilliseconds require safety Guarded: a Classic group has no leases"},
 		{"an unknown preemption", func(g *podestav1.ElectionGroup) {
 			g.Spec.Preemption = &podestav1.Preemption{Policy: "Sometimes"}
 		}, `spec.preemption.policy: Unsupported value: "Sometimes": supported values: "Always", "Delayed", "Never"`},

@@ -138,7 +138,7 @@ func (g *group) election() *v1.ElectionGroup {
 			Ports: []v1.CoordinatorPort{{Port: 80, TargetPort: new(intstr.FromInt32(8080))}}}
 	}
 	if g.safety == v1.Guarded {
-		eg.Spec.Timing.LeaseMilliseconds = int32(longestLease / time.Millisecond)
+		eg.Spec.Timing.LeaseMaximumMilliseconds = int32(longestLease / time.Millisecond)
 		eg.Spec.Timing.LeaseMinimumMilliseconds = int32(shortestLease / time.Millisecond)
 		eg.Spec.Preemption = &v1.Preemption{Policy: v1.Delayed, StableSeconds: new(int32(stableSeconds))}
 		if g.never {

@@ -17,7 +17,7 @@ import (
 // guarded makes a group Guarded, with so short a lease that nobody has to wait for long.
 func guarded(g *v1.ElectionGroup) {
 	g.Spec.Safety = v1.Guarded
-	g.Spec.Timing = v1.Timing{Profile: v1.Fast, HeartbeatMilliseconds: 50, LeaseMilliseconds: 200}
+	g.Spec.Timing = v1.Timing{Profile: v1.Fast, HeartbeatMilliseconds: 50, LeaseMaximumMilliseconds: 200}
 }
 
 // onNode has a pod run on a node, so that it is not deleted before a kubelet has said that it may.

@@ -82,8 +82,8 @@ func newChildren() (*children, error) {
 }
 
 // start starts a program in a new process group, with lead's standard input and output. It adds the
-// variables to lead's environment. If lead is in the foreground of a terminal, the program is, too. Everything that
-// was started before must have ended.
+// variables to lead's environment. If lead is in the foreground of a terminal, the program is, too.
+// Everything that was started before must have ended.
 func (c *children) start(p program, env []string) (*child, error) {
 	result := make(chan started)
 	c.starts <- forking{program: p, env: env, result: result}
@@ -102,8 +102,8 @@ func (c *children) fork(p program, env []string) (*child, error) {
 			Pdeathsig: syscall.SIGKILL,
 		},
 	}
-	attr.Sys.Foreground = inForeground() // Ctty is 0
-	pid, err := syscall.ForkExec(p.path, p.args, attr)
+	attr.Sys.Foreground = inForeground()               // Ctty is 0
+	pid, err := syscall.ForkExec(p.path, p.args, attr) //nolint:gosec // G204: that is its purpose
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.path, err)
 	}
@@ -166,8 +166,8 @@ func (c *child) code() int {
 	return c.status.ExitStatus()
 }
 
-// signal sends a signal to the process group. Once the process itself has ended, a stranger may have
-// the number of its group. So then the signal goes to all descendants of lead.
+// signal sends a signal to the process group. Once the process itself has ended, a stranger may
+// have the number of its group. So then the signal goes to all descendants of lead.
 func (c *child) signal(sig syscall.Signal) {
 	c.all.mu.Lock()
 	defer c.all.mu.Unlock()

@@ -101,7 +101,7 @@ func (l *lead) signal(s syscall.Signal) { _ = l.cmd.Process.Signal(s) }
 
 // code returns the exit code, when all processes have ended.
 func (l *lead) code() int {
-	for range l.lines { //nolint:revive // what it writes does not matter
+	for range l.lines {
 	}
 	_ = l.cmd.Wait()
 	return l.cmd.ProcessState.ExitCode()

@@ -18,8 +18,8 @@ type leader struct {
 	options
 	client agent.Client
 	all    *children
-	view   agent.View   // as the agent told it last; for the names
-	state  atomic.Value // a string, for lead --probe
+	view   agent.View             // as the agent told it last; for the names
+	state  atomic.Pointer[string] // for lead --probe
 
 	asked     chan struct{}  // closed when lead was asked to end
 	endSignal syscall.Signal // by this; set before
@@ -119,7 +119,7 @@ func (l *leader) lead(ctx context.Context, epoch agent.Epoch) error {
 		under = fmt.Sprintf(" under epoch %v", epoch)
 		env = append(env, "PODESTA_EPOCH="+strconv.FormatInt(int64(epoch), 10))
 	}
-	l.state.Store("leads" + under)
+	l.tell("leads" + under)
 	say("%s leads %s%s: it starts %s", l.view.Self, l.view.Group, under, l.command.path)
 	return l.ended(ctx, l.runCommand(ctx, env))
 }
@@ -138,7 +138,7 @@ func (l *leader) ended(ctx context.Context, e ending) error {
 		return errDone
 	case !e.bySelf:
 		say("it leads no longer (%v), and %s has ended", context.Cause(ctx), l.command.path)
-		l.beginStandby()
+		l.beginStandby() //nolint:contextcheck // it runs when this process does not lead
 		return nil
 	default:
 		say("%s has ended with code %d: it gives the lead up", l.command.path, e.code)
@@ -172,7 +172,7 @@ func (l *leader) isAsked() bool {
 
 // beginStandby starts the standby command, if there is one.
 func (l *leader) beginStandby() {
-	l.state.Store("waits for the lead")
+	l.tell("waits for the lead")
 	if l.standby.path == "" {
 		return
 	}

@@ -55,21 +55,25 @@ func install(directory string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(directory, "lead"), program, 0o755) //nolint:gosec // for others, too
+	to := filepath.Join(directory, "lead")
+	return os.WriteFile(to, program, 0o755) //nolint:gosec // others run it
 }
 
 func newLeader(o options, all *children) *leader {
 	l := &leader{options: o, all: all, asked: make(chan struct{})}
 	l.over, l.end = context.WithCancel(context.Background())
 	l.client = agent.Client{URL: o.agent, Report: onceEach(func(err error) { say("%v", err) })}
-	l.state.Store("looks for its agent")
+	l.tell("looks for its agent")
 	return l
 }
+
+// tell has lead --probe say what lead does.
+func (l *leader) tell(state string) { l.state.Store(&state) }
 
 // main leads until there is nothing more to lead.
 func (l *leader) main() (code int) {
 	go l.heedSignals()
-	go serveProbe(func() string { return l.state.Load().(string) })
+	go serveProbe(func() string { return *l.state.Load() })
 	if !l.awaitAgent() {
 		return l.code
 	}

@@ -51,8 +51,9 @@ const usage = `lead runs a command while this process leads its group.
 
   lead [flags] -- command [argument ...]
 
-The command is started when the agent in this pod permits that this process acts, and is ended before
-that permission is over. It finds PODESTA_EPOCH, PODESTA_GROUP and PODESTA_NAME in its environment.
+The command is started when the agent in this pod permits that this process acts, and is ended
+before that permission is over. It finds PODESTA_EPOCH, PODESTA_GROUP and PODESTA_NAME in its
+environment.
 
 `
 
@@ -75,8 +76,8 @@ func parse(args []string, out io.Writer) (options, error) {
 		"words are split as in a shell, with quotes and backslashes, and nothing is expanded")
 	flags.BoolVar(&o.probe, "probe", false, "say what the lead of this container does, and exit with "+
 		"0 if it runs: for a livenessProbe")
-	flags.StringVar(&o.install, "install", "", "copy this program into a `directory`, and exit: for an "+
-		"init container")
+	flags.StringVar(&o.install, "install", "", "copy this program into a `directory`, and exit: "+
+		"for an init container")
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		_, _ = io.WriteString(out, usage)

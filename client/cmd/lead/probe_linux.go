@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,14 +23,15 @@ func probeAddress() (string, error) {
 	return "@podesta-lead/" + namespace, err
 }
 
-// serveProbe answers lead --probe until this process ends. One socket serves a container. Where more
-// than one lead runs, the first serves it.
+// serveProbe answers lead --probe until this process ends. One socket serves a container. Where
+// more than one lead runs, the first serves it.
 func serveProbe(state func() string) {
 	address, err := probeAddress()
 	if err != nil {
 		return
 	}
-	listener, err := net.Listen("unix", address)
+	var lasting net.ListenConfig
+	listener, err := lasting.Listen(context.Background(), "unix", address)
 	if err != nil {
 		return
 	}
@@ -50,7 +52,9 @@ func probe() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c, err := net.DialTimeout("unix", address, probeWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), probeWithin)
+	defer cancel()
+	c, err := new(net.Dialer).DialContext(ctx, "unix", address)
 	if err != nil {
 		return "", fmt.Errorf("no lead runs here: %w", err)
 	}

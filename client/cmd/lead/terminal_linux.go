@@ -14,8 +14,8 @@ func inForeground() bool {
 	return errno == 0 && int(group) == syscall.Getpgrp()
 }
 
-// toForeground takes the terminal back from a command that has ended. SIGTTOU would stop a process in
-// the background that does that.
+// toForeground takes the terminal back from a command that has ended. SIGTTOU would stop a process
+// in the background that does that.
 func toForeground() {
 	group := int32(syscall.Getpgrp()) //nolint:gosec // G115: the kernel's are of 32 bits
 	signal.Ignore(syscall.SIGTTOU)

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// words splits a line as a shell splits it: at blanks, unless they are quoted. A backslash takes the
-// next character as it is; within "…" it does so for \, ", $ and `. Nothing is expanded: there are
-// no variables, no patterns, no pipes.
+// words splits a line as a shell splits it: at blanks, unless they are quoted. A backslash takes
+// the next character as it is; within "…" it does so for \, ", $ and `. Nothing is expanded: there
+// are no variables, no patterns, no pipes.
 func words(line string) ([]string, error) {
 	var all []string
 	var word strings.Builder

@@ -34,13 +34,13 @@ type Agent struct {
 	classic bool // this process coordinates a Classic group
 
 	ofClassic bool
-	other   string // who coordinates while this process does not
-	open    int    // sessions
-	opened  int    // sessions so far
-	told    time.Duration
-	pauses  []time.Duration // that the app has reported
-	asked   int             // questions to each session
-	answers int             // to the newest of them
+	other     string // who coordinates while this process does not
+	open      int    // sessions
+	opened    int    // sessions so far
+	told      time.Duration
+	pauses    []time.Duration // that the app has reported
+	asked     int             // questions to each session
+	answers   int             // to the newest of them
 }
 
 // Start starts an agent that permits nothing. Close ends it.

@@ -120,9 +120,9 @@ func (g *Group) prepare(ctx context.Context, appHealth map[string]any) error {
 		"algorithm":  "Bully",
 		"safety":     "Guarded",
 		"timing": map[string]any{
-			"profile":             "Fast",
-			"timeoutMilliseconds": Lease.Milliseconds() / 2,
-			"leaseMilliseconds":   Lease.Milliseconds(),
+			"profile":                  "Fast",
+			"timeoutMilliseconds":      Lease.Milliseconds() / 2,
+			"leaseMaximumMilliseconds": Lease.Milliseconds(),
 		},
 		"preemption": map[string]any{"policy": "Never"},
 		"appHealth":  appHealth,

@@ -120,7 +120,7 @@ func (d *demo) votesRunOut(ctx context.Context, coordinator string) error {
 	}
 	timing := eg.Status.Timing
 	select {
-	case <-time.After(time.Duration(timing.LeaseMilliseconds+
+	case <-time.After(time.Duration(timing.LeaseMaximumMilliseconds+
 		timing.HeartbeatMilliseconds) * time.Millisecond):
 		return nil
 	case <-ctx.Done():

@@ -26,8 +26,8 @@ func headlineOf(g display.Group) headline {
 		g.Current)
 }
 
-// headlineFrom returns the headline of a group. While nobody updates the group, its state is the one
-// that the manager left.
+// headlineFrom returns the headline of a group. While nobody updates the group, its state is the
+// one that the manager left.
 func headlineFrom(namespace, name string, state, last display.State, reason string,
 	coordinator *display.Coordinator, current *display.Current) headline {
 	if state == display.NotUpdated {

@@ -1142,18 +1142,18 @@ func (*Gone) Descriptor() ([]byte, []int) {
 
 // Roster lists the members of a group and describes how they elect.
 type Roster struct {
-	state                 protoimpl.MessageState `protogen:"open.v1"`
-	Namespace             string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	Group                 string                 `protobuf:"bytes,2,opt,name=group,proto3" json:"group,omitempty"`
-	Generation            int64                  `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
-	Algorithm             string                 `protobuf:"bytes,4,opt,name=algorithm,proto3" json:"algorithm,omitempty"`
-	Safety                string                 `protobuf:"bytes,5,opt,name=safety,proto3" json:"safety,omitempty"`
-	HeartbeatMilliseconds int32                  `protobuf:"varint,6,opt,name=heartbeat_milliseconds,json=heartbeatMilliseconds,proto3" json:"heartbeat_milliseconds,omitempty"`
-	TimeoutMilliseconds   int32                  `protobuf:"varint,7,opt,name=timeout_milliseconds,json=timeoutMilliseconds,proto3" json:"timeout_milliseconds,omitempty"`
-	Processes             []*Process             `protobuf:"bytes,8,rep,name=processes,proto3" json:"processes,omitempty"`                                            // in ring order
-	GroupUid              string                 `protobuf:"bytes,9,opt,name=group_uid,json=groupUid,proto3" json:"group_uid,omitempty"`                              // of the group object; only generations of the same object are comparable
-	LeaseMilliseconds     int32                  `protobuf:"varint,10,opt,name=lease_milliseconds,json=leaseMilliseconds,proto3" json:"lease_milliseconds,omitempty"` // for safety Guarded, as are the next two
-	Preemption            string                 `protobuf:"bytes,11,opt,name=preemption,proto3" json:"preemption,omitempty"`                                         // Always, Delayed, Never
+	state                    protoimpl.MessageState `protogen:"open.v1"`
+	Namespace                string                 `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	Group                    string                 `protobuf:"bytes,2,opt,name=group,proto3" json:"group,omitempty"`
+	Generation               int64                  `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
+	Algorithm                string                 `protobuf:"bytes,4,opt,name=algorithm,proto3" json:"algorithm,omitempty"`
+	Safety                   string                 `protobuf:"bytes,5,opt,name=safety,proto3" json:"safety,omitempty"`
+	HeartbeatMilliseconds    int32                  `protobuf:"varint,6,opt,name=heartbeat_milliseconds,json=heartbeatMilliseconds,proto3" json:"heartbeat_milliseconds,omitempty"`
+	TimeoutMilliseconds      int32                  `protobuf:"varint,7,opt,name=timeout_milliseconds,json=timeoutMilliseconds,proto3" json:"timeout_milliseconds,omitempty"`
+	Processes                []*Process             `protobuf:"bytes,8,rep,name=processes,proto3" json:"processes,omitempty"`                                                                   // in ring order
+	GroupUid                 string                 `protobuf:"bytes,9,opt,name=group_uid,json=groupUid,proto3" json:"group_uid,omitempty"`                                                     // of the group object; only generations of the same object are comparable
+	LeaseMaximumMilliseconds int32                  `protobuf:"varint,10,opt,name=lease_maximum_milliseconds,json=leaseMaximumMilliseconds,proto3" json:"lease_maximum_milliseconds,omitempty"` // for safety Guarded, as are the next two
+	Preemption               string                 `protobuf:"bytes,11,opt,name=preemption,proto3" json:"preemption,omitempty"`                                                                // Always, Delayed, Never
 	// for Delayed: how long a higher process must have answered before it takes over
 	StableMilliseconds int32      `protobuf:"varint,12,opt,name=stable_milliseconds,json=stableMilliseconds,proto3" json:"stable_milliseconds,omitempty"`
 	AppHealth          *AppHealth `protobuf:"bytes,13,opt,name=app_health,json=appHealth,proto3" json:"app_health,omitempty"` // absent: the app is not probed; may change within a generation
@@ -1262,9 +1262,9 @@ func (x *Roster) GetGroupUid() string {
 	return ""
 }
 
-func (x *Roster) GetLeaseMilliseconds() int32 {
+func (x *Roster) GetLeaseMaximumMilliseconds() int32 {
 	if x != nil {
-		return x.LeaseMilliseconds
+		return x.LeaseMaximumMilliseconds
 	}
 	return 0
 }
@@ -2142,7 +2142,7 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x06roster\x18\x01 \x01(\fR\x06roster\x12 \n" +
 	"\vcertificate\x18\x02 \x01(\fR\vcertificate\x12\x1c\n" +
 	"\tsignature\x18\x03 \x01(\fR\tsignature\"\x06\n" +
-	"\x04Gone\"\xa2\x05\n" +
+	"\x04Gone\"\xb1\x05\n" +
 	"\x06Roster\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x1e\n" +
@@ -2154,9 +2154,9 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x16heartbeat_milliseconds\x18\x06 \x01(\x05R\x15heartbeatMilliseconds\x121\n" +
 	"\x14timeout_milliseconds\x18\a \x01(\x05R\x13timeoutMilliseconds\x128\n" +
 	"\tprocesses\x18\b \x03(\v2\x1a.podesta.roster.v1.ProcessR\tprocesses\x12\x1b\n" +
-	"\tgroup_uid\x18\t \x01(\tR\bgroupUid\x12-\n" +
-	"\x12lease_milliseconds\x18\n" +
-	" \x01(\x05R\x11leaseMilliseconds\x12\x1e\n" +
+	"\tgroup_uid\x18\t \x01(\tR\bgroupUid\x12<\n" +
+	"\x1alease_maximum_milliseconds\x18\n" +
+	" \x01(\x05R\x18leaseMaximumMilliseconds\x12\x1e\n" +
 	"\n" +
 	"preemption\x18\v \x01(\tR\n" +
 	"preemption\x12/\n" +
