@@ -2,6 +2,7 @@ package languages
 
 import (
 	"bufio"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -69,7 +70,7 @@ func TestLeadHoldsALock(t *testing.T) {
 	for name, r := range replicas {
 		r.app.mu.Lock()
 		for _, why := range r.app.ends {
-			if exit, ok := why.(*exec.ExitError); ok && exit.ExitCode() == taken {
+			if exit := new(exec.ExitError); errors.As(why, &exit) && exit.ExitCode() == taken {
 				t.Errorf("%s has found the lock taken", name)
 			}
 		}

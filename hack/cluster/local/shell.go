@@ -23,8 +23,8 @@ func (c *Cluster) Shell(plugins string) string {
 	case isProgram(filepath.Join(c.Bin, "kubectl")):
 		path = append(path, quoted(c.Bin))
 	case err != nil:
-		remarks = append(remarks, "# There is no kubectl here. kubectl-election works without one. To build "+
-			"one, in about 4 minutes:\n"+`# PATH=$(bin/cluster assets --programs kubectl):$PATH`)
+		remarks = append(remarks, "# There is no kubectl here. kubectl-election works without one. "+
+			"To build one, in about 4 minutes:\n"+`# PATH=$(bin/cluster assets --programs kubectl):$PATH`)
 	}
 	export := "export KUBECONFIG=" + quoted(c.Kubeconfig)
 	if len(path) > 0 {
@@ -35,7 +35,7 @@ func (c *Cluster) Shell(plugins string) string {
 
 // quoted returns a path as a shell reads it.
 func quoted(path string) string {
-	if strings.ContainsFunc(path, func(r rune) bool { return strings.ContainsRune(" '\"$`\\&;()<>|*?", r) }) {
+	if strings.ContainsAny(path, " '\"$`\\&;()<>|*?") {
 		return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 	}
 	return path
