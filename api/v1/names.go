@@ -18,6 +18,11 @@ const (
 	// WaitForVoteAnnotation, on a pod when it is created, with the value "false": the pod is ready
 	// when its app is, and does not wait until its process votes.
 	WaitForVoteAnnotation = "podesta.dev/wait-for-vote"
+	// LeadAnnotation, on a pod when it is created, names containers, with commas between them. They
+	// find the program lead in LeadDirectory (docs/guides/lead.md).
+	LeadAnnotation = "podesta.dev/lead"
+	// LeadDirectory is where the containers that LeadAnnotation names find lead.
+	LeadDirectory = "/podesta/bin"
 	// RoleLabel is set on the coordinator's pod only, with the value RoleCoordinator.
 	RoleLabel = "podesta.dev/role"
 	// RoleCoordinator is the value of RoleLabel.

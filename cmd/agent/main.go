@@ -87,6 +87,11 @@ func run(args []string) error {
 		fmt.Println(version)
 		return nil
 	}
+	if o.installLead != "" {
+		if err := installLead(o.installLead); err != nil {
+			return err
+		}
+	}
 	logger := slog.New(slog.NewTextHandler(logqueue.Stderr(),
 		&slog.HandlerOptions{Level: o.logLevel}))
 	slog.SetDefault(logger) // for what libraries log, too

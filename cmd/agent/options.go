@@ -21,6 +21,7 @@ type options struct {
 	roster, certificate, key      string
 	stateDir                      string
 	appHealth, appSession         string
+	installLead                   string
 	// parsed from appHealth; nil means that the roster decides
 	health                            *apphealth.Probe
 	listen, appAddress, statusAddress string
@@ -125,6 +126,8 @@ func (o *options) addFlags(f *pflag.FlagSet) (level *string) {
 		"if it is `required`, the process is no candidate before its app has opened a session; "+
 			"otherwise that is so once the app has opened one",
 	)
+	f.StringVar(&o.installLead, "install-lead", "", "`DIR` to copy the program lead into, before the "+
+		"agent serves: containers of the app run it there")
 	level = f.String("log-level", "info", "log `LEVEL`: debug, info, warn or error")
 	f.BoolVar(&o.showVersion, "version", false, "print the version and exit")
 	return level

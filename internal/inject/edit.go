@@ -66,9 +66,8 @@ func (e *editor) text() []byte {
 	return out.Bytes()
 }
 
-// addTo adds the sidecar to a pod's spec, and to its containers the variables that each of them
-// misses.
-func (e *editor) addTo(spec *yaml.Node, sidecar, missing []part) error {
+// addTo adds the sidecar to a pod's spec, and to each of its containers what that one lacks.
+func (e *editor) addTo(spec *yaml.Node, sidecar []part, missing [][]part) error {
 	if spec.Kind != yaml.MappingNode || len(spec.Content) == 0 {
 		return fmt.Errorf("line %d: the pod's spec is empty", spec.Line)
 	}
@@ -80,7 +79,7 @@ func (e *editor) addTo(spec *yaml.Node, sidecar, missing []part) error {
 			}
 		}
 	}
-	return e.addVariables(spec, missing)
+	return e.addMissing(spec, missing)
 }
 
 // place is where a new key goes: before a line, at an indentation.

@@ -8,23 +8,32 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// variables returns what is added to the environment of each container of the app.
-func variables() (part, error) {
-	lists, err := parse(electorFile, strings.NewReplacer(), env)
+// ofApp returns what is added to each container of the app, the variables of its environment, and
+// to those that get lead.
+func ofApp() (variables, mounts part, err error) {
+	lists, err := parse(electorFile, strings.NewReplacer(), env, volumeMounts)
 	if err != nil {
-		return part{}, err
+		return part{}, part{}, err
 	}
-	return lists[0], nil
+	return lists[0], lists[1], nil
 }
 
-// missing returns for each container of a decoded spec the variables that it does not set.
-func (p part) missing(spec map[string]any) []part {
-	containers, _ := spec["containers"].([]any)
-	missing := make([]part, len(containers))
+// missing returns for each container of a pod what it lacks: variables that it does not set, and
+// the mounts if it gets lead.
+func (p pod) missing(variables, mounts part) [][]part {
+	containers, _ := p.spec["containers"].([]any)
+	missing := make([][]part, len(containers))
 	for i, c := range containers {
 		container, _ := c.(map[string]any)
-		if _, isContainer := container["name"].(string); isContainer {
-			missing[i] = p.without(container[env])
+		name, isContainer := container["name"].(string)
+		if !isContainer {
+			continue
+		}
+		if left := variables.without(container[env]); len(left.items) > 0 {
+			missing[i] = append(missing[i], left)
+		}
+		if slices.Contains(p.lead, name) {
+			missing[i] = append(missing[i], mounts)
 		}
 	}
 	return missing
@@ -50,10 +59,10 @@ func (p part) without(list any) part {
 	return left
 }
 
-// addVariables adds to the text of each container the variables that it misses.
-func (e *editor) addVariables(spec *yaml.Node, missing []part) error {
-	for i, p := range missing {
-		if len(p.items) == 0 {
+// addMissing adds to the text of each container what it lacks.
+func (e *editor) addMissing(spec *yaml.Node, missing [][]part) error {
+	for i, parts := range missing {
+		if len(parts) == 0 {
 			continue
 		}
 		container, err := follow(spec, []any{"containers", i})
@@ -69,8 +78,11 @@ func (e *editor) addVariables(spec *yaml.Node, missing []part) error {
 			continue
 		}
 		e.edited[container] = true
-		if err := e.addPart(container, p, step(spec), place{value.Line + 1, name.Column}); err != nil {
-			return err
+		for _, p := range parts {
+			at := place{value.Line + 1, name.Column}
+			if err := e.addPart(container, p, step(spec), at); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -25,6 +25,16 @@ type pod struct {
 	note Note
 	// readiness is the path of the agent's readiness probe.
 	readiness string
+	// lead are the containers that get the program lead.
+	lead []string
+}
+
+// leadDirectory is where the agent puts lead; empty if no container gets it.
+func (p pod) leadDirectory() string {
+	if len(p.lead) == 0 {
+		return ""
+	}
+	return v1.LeadDirectory
 }
 
 // templates lists the places at which workloads have their pod templates: all of Kubernetes' own,
@@ -82,6 +92,7 @@ func findPods(object any, own string) []pod {
 			note: note,
 
 			readiness: readinessOf(lookUp(template, "metadata", "annotations")),
+			lead:      leadOf(lookUp(template, "metadata", "annotations")),
 		})
 	}
 	return found

@@ -71,15 +71,15 @@ func TestGolden(t *testing.T) {
 // collapse replaces what the sidecar adds to a list by [list].
 func collapse(t *testing.T, text string, i Install) string {
 	t.Helper()
-	sidecar, err := parts(i.Image, i.Manager, waits)
+	sidecar, err := parts(i.Image, i.Manager, waits, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	elector, err := variables()
+	variables, mounts, err := ofApp()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range append(sidecar, elector) {
+	for _, p := range append(sidecar, variables, mounts) {
 		text = strings.ReplaceAll(text, flow(p), "["+p.list+"]")
 		for by := range 30 {
 			for _, end := range []string{"\n", "\r\n"} {
@@ -94,7 +94,7 @@ func collapse(t *testing.T, text string, i Install) string {
 // The sidecar is valid for Kubernetes and uses the names that the manager looks for.
 func TestTheSidecarIsAPodsSpec(t *testing.T) {
 	i := defaults(t)
-	text := strings.NewReplacer("IMAGE", i.Image, "MANAGER", i.Manager, "READINESS", waits).Replace(sidecarFile)
+	text := strings.NewReplacer("IMAGE", i.Image, "MANAGER", i.Manager, "READINESS", waits, "LEAD", "").Replace(sidecarFile)
 	var spec corev1.PodSpec
 	if err := yaml.UnmarshalStrict([]byte(text), &spec); err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func Manifests(text []byte, i Install) ([]byte, []Note, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	elector, err := variables()
+	variables, mounts, err := ofApp()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -43,18 +43,18 @@ func Manifests(text []byte, i Install) ([]byte, []Note, error) {
 			if pod.note.HadAgent {
 				continue
 			}
-			sidecar, err := parts(i.Image, i.Manager, pod.readiness)
+			sidecar, err := parts(i.Image, i.Manager, pod.readiness, pod.leadDirectory())
 			if err != nil {
 				return nil, nil, err
 			}
-			if reason := conflict(pod.spec, sidecar); reason != "" {
+			if reason := conflict(pod.spec, sidecar, pod.lead); reason != "" {
 				return nil, nil, fmt.Errorf("%s: %s", pod.note, reason)
 			}
 			spec, err := follow(root, pod.path)
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", pod.note, err)
 			}
-			missing := elector.missing(pod.spec)
+			missing := pod.missing(variables, mounts)
 			if err := editor.addTo(spec, sidecar, missing); err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", pod.note, err)
 			}
@@ -68,10 +68,11 @@ func Manifests(text []byte, i Install) ([]byte, []Note, error) {
 }
 
 // addTo applies to a decoded spec what the editor applies to its text.
-func addTo(spec map[string]any, sidecar, missing []part) error {
+func addTo(spec map[string]any, sidecar []part, missing [][]part) error {
 	containers, _ := spec["containers"].([]any)
-	for i, p := range missing {
-		if container, ok := containers[i].(map[string]any); ok {
+	for i, parts := range missing {
+		container, _ := containers[i].(map[string]any)
+		for _, p := range parts {
 			if err := p.addTo(container); err != nil {
 				return err
 			}

@@ -28,11 +28,11 @@ func policy(file string, i Install) ([]byte, error) {
 		return nil, err
 	}
 	// asCEL replaces the placeholders by variables
-	sidecar, err := parts(wordImage, wordManager, wordReadiness)
+	sidecar, err := parts(wordImage, wordManager, wordReadiness, wordLead)
 	if err != nil {
 		return nil, err
 	}
-	elector, err := variables()
+	variables, mounts, err := ofApp()
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +65,9 @@ func policy(file string, i Install) ([]byte, error) {
 		"WaitForVote": v1.WaitForVoteAnnotation, "Waits": waits, "WaitsNo": waitsNo,
 		"Label": v1.GroupLabel, "Agent": v1.AgentContainer, "Volumes": "[" + strings.Join(quoted,
 			", ") + "]",
-		"Mutations": mutations, "Messages": messages, "Variables": elector.inCEL(),
+		"Mutations": mutations, "Messages": messages, "Variables": variables.inCEL(),
+		"Lead": v1.LeadAnnotation, "LeadDirectory": v1.LeadDirectory, "MessageLead": messageLead,
+		"LeadMount":        asCEL(mounts.items[0], "Object.spec.containers.volumeMounts", 12),
 		"MessageWindows":   messageWindows,
 		"MessageContainer": fmt.Sprintf(messageContainer, v1.AgentContainer),
 	})

@@ -66,14 +66,14 @@ func asCEL(n *yaml.Node, path string, indent int) string {
 
 // quoteCEL writes a string in CEL. The placeholders of settings become the policy's variables.
 func quoteCEL(text string) string {
-	switch text {
-	case wordImage:
-		return "variables.image"
-	case wordReadiness:
-		return "variables.readiness"
-	}
-	if before, found := strings.CutSuffix(text, wordManager); found {
-		return quoteCEL(before) + " + variables.manager"
+	for _, w := range words {
+		switch before, found := strings.CutSuffix(text, w.word); {
+		case !found:
+		case before == "":
+			return w.variable
+		default:
+			return quoteCEL(before) + " + " + w.variable
+		}
 	}
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }

@@ -16,13 +16,22 @@ var sidecarFile string
 //go:embed elector.yaml
 var electorFile string
 
-// The placeholders in sidecarFile: for the settings of the installation, and for the path of the
-// readiness probe.
+// The placeholders in sidecarFile: for the settings of the installation, for the path of the
+// readiness probe, and for the directory of the program lead.
 const (
 	wordImage     = "IMAGE"
 	wordManager   = "MANAGER"
 	wordReadiness = "READINESS"
+	wordLead      = "LEAD"
 )
+
+// words are the placeholders, with the variables of the policy that replace them.
+var words = []struct{ word, variable string }{
+	{wordImage, "variables.image"},
+	{wordManager, "variables.manager"},
+	{wordReadiness, "variables.readiness"},
+	{wordLead, "variables.lead"},
+}
 
 // The paths of the readiness probe: of a pod that is ready when its process votes, and of one whose
 // annotation says that it does not wait for that.
@@ -39,11 +48,23 @@ func readinessOf(annotations any) string {
 	return waits
 }
 
+// leadOf returns the containers that a pod's annotation names.
+func leadOf(annotations any) (containers []string) {
+	names, _ := lookUp(annotations, v1.LeadAnnotation).(string)
+	for name := range strings.SplitSeq(names, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			containers = append(containers, name)
+		}
+	}
+	return containers
+}
+
 // The lists of a pod's spec to which the sidecar adds items, and that of a container.
 const (
 	initContainers = "initContainers"
 	volumes        = "volumes"
 	env            = "env"
+	volumeMounts   = "volumeMounts"
 )
 
 // part is what is added to the front of one list of a pod's spec or of a container.
@@ -53,10 +74,11 @@ type part struct {
 	items []*yaml.Node // the same items, parsed
 }
 
-// parts returns the parts of the sidecar with the placeholders replaced.
-func parts(image, manager, readiness string) ([]part, error) {
+// parts returns the parts of the sidecar with the placeholders replaced. The directory lead is
+// empty, or where the agent puts that program.
+func parts(image, manager, readiness, lead string) ([]part, error) {
 	return parse(sidecarFile, strings.NewReplacer(wordImage, image, wordManager, manager,
-		wordReadiness, readiness), initContainers, volumes)
+		wordReadiness, readiness, wordLead, lead), initContainers, volumes)
 }
 
 // parse reads a file of lists.
@@ -125,7 +147,7 @@ func entry(mapping *yaml.Node, name string) (key, value *yaml.Node) {
 
 // conflict returns why the agent cannot be added to a pod's spec, or "" if it can. The validating
 // policy checks the same in CEL.
-func conflict(spec map[string]any, sidecar []part) string {
+func conflict(spec map[string]any, sidecar []part, lead []string) string {
 	for field, key := range map[string]string{"os": "name", "nodeSelector": "kubernetes.io/os"} {
 		if asked, _ := spec[field].(map[string]any); asked[key] != nil && asked[key] != "linux" {
 			return messageWindows
@@ -133,6 +155,11 @@ func conflict(spec map[string]any, sidecar []part) string {
 	}
 	if named(spec["containers"], v1.AgentContainer) {
 		return fmt.Sprintf(messageContainer, v1.AgentContainer)
+	}
+	for _, name := range lead {
+		if !named(spec["containers"], name) {
+			return messageLead
+		}
 	}
 	for _, p := range sidecar {
 		for _, name := range p.names() {
@@ -150,6 +177,8 @@ const (
 		"rename the container, or move the sidecar to initContainers"
 	messageVolume = "a volume is named %[1]s, which is reserved for Podesta's sidecar: rename " +
 		"the volume"
+	messageLead = "the annotation podesta.dev/lead names a container that the pod does not have: it " +
+		"is a list of containers, with commas between them"
 	messageWindows = "spec.os.name, or kubernetes.io/os in spec.nodeSelector, is not linux, and " +
 		"Podesta's agent runs on Linux only: remove the label podesta.dev/group, or run the pod on Linux"
 )

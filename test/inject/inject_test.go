@@ -171,6 +171,8 @@ func TestRefusals(t *testing.T) {
 		want string // "": it is taken
 	}{
 		"the name among containers": {func(s *corev1.PodSpec) { s.Containers[0].Name = podestav1.AgentContainer }, "rename the container"},
+		"lead for nobody": {func(s *corev1.PodSpec) { s.Containers[0].Name = "other" },
+			"podesta.dev/lead names a container that the pod does not have"},
 		"no sidecar": {func(s *corev1.PodSpec) {
 			s.InitContainers = []corev1.Container{{Name: podestav1.AgentContainer, Image: inject.DefaultImage}}
 		}, "must have restartPolicy Always: remove the container"},
@@ -191,6 +193,7 @@ func TestRefusals(t *testing.T) {
 		"a volume like one of ours": {volume("podesta"), ""},
 	} {
 		pod := newPod(here)
+		pod.Annotations = map[string]string{podestav1.LeadAnnotation: pod.Spec.Containers[0].Name}
 		tt.pod(&pod.Spec)
 		err := kube.Create(t.Context(), pod, client.DryRunAll)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {

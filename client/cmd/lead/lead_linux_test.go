@@ -335,21 +335,6 @@ func TestTheCommandEndsWithLead(t *testing.T) {
 	l.code() // or it would wait
 }
 
-func TestItCopiesItselfForOtherContainers(t *testing.T) {
-	to := t.TempDir()
-	out, err := exec.Command(binary, "--install", to).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	help, err := exec.Command(filepath.Join(to, "lead"), "--help").Output()
-	if err != nil || !strings.Contains(string(help), "--on-loss") && !strings.Contains(string(help), "-on-loss") {
-		t.Errorf("the copy: %v, %s", err, help)
-	}
-	if out, err := exec.Command(binary, "--install", "/nowhere").CombinedOutput(); err == nil {
-		t.Errorf("it is copied to a folder that is not there: %s", out)
-	}
-}
-
 func TestWhatIsWrongIsSaidAtTheStart(t *testing.T) {
 	for _, c := range []struct {
 		args []string

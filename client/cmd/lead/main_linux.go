@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -34,12 +33,6 @@ func run(args []string) (code int) {
 		}
 		fmt.Println(state)
 		return 0
-	case o.install != "":
-		if err := install(o.install); err != nil {
-			say("%v", err)
-			return 1
-		}
-		return 0
 	}
 	all, err := newChildren()
 	if err != nil {
@@ -47,16 +40,6 @@ func run(args []string) (code int) {
 		return exitKernel
 	}
 	return newLeader(o, all).main()
-}
-
-// install copies this program into a directory that other containers have, too.
-func install(directory string) error {
-	program, err := os.ReadFile("/proc/self/exe")
-	if err != nil {
-		return err
-	}
-	to := filepath.Join(directory, "lead")
-	return os.WriteFile(to, program, 0o755) //nolint:gosec // others run it
 }
 
 func newLeader(o options, all *children) *leader {

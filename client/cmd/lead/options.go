@@ -38,7 +38,6 @@ type options struct {
 	onLoss  string
 	onExit  string
 	probe   bool
-	install string // a directory; empty: no
 }
 
 // program is what is started.
@@ -76,8 +75,6 @@ func parse(args []string, out io.Writer) (options, error) {
 		"words are split as in a shell, with quotes and backslashes, and nothing is expanded")
 	flags.BoolVar(&o.probe, "probe", false, "say what the lead of this container does, and exit with "+
 		"0 if it runs: for a livenessProbe")
-	flags.StringVar(&o.install, "install", "", "copy this program into a `directory`, and exit: "+
-		"for an init container")
 	err := flags.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		_, _ = io.WriteString(out, usage)
@@ -85,7 +82,7 @@ func parse(args []string, out io.Writer) (options, error) {
 		flags.PrintDefaults()
 		return o, err
 	}
-	if err != nil || o.probe || o.install != "" {
+	if err != nil || o.probe {
 		return o, err
 	}
 	flags.Visit(func(f *flag.Flag) { o.graced = o.graced || f.Name == "grace" })
