@@ -106,22 +106,18 @@ func leads(t *testing.T, m *group.Member) (signal func(syscall.Signal)) {
 	}
 }
 
-// forks runs a Python program that leaves a child, which it forks when it sleeps for the first time,
-// and says which process that is.
+// forks is a Python program that leaves a child, which it forks while it leads, and says which
+// process that is.
 const forks = `
-import os, runpy, sys, time
-sleep = time.sleep
-def fork(seconds):
-    time.sleep = sleep
+import os, sys, time, podesta
+with podesta.lead() as lead:
     child = os.fork()
     if child == 0:
         os.setpgid(0, 0)
-        sleep(300)
+        time.sleep(300)
         os._exit(0)
     print(child, flush=True)
-    sleep(seconds)
-time.sleep = fork
-runpy.run_path("../python/lead.py", run_name="__main__")
+    time.sleep(300)
 `
 
 // A Python program that has forked a child dies. The child does not keep its session open.
@@ -130,7 +126,7 @@ func TestAForkedChildHoldsNoSession(t *testing.T) {
 	p.skipUnlessThere(t)
 	closed := make(chan struct{})
 	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		permitsNothing(w)
+		permits(t, w, uptime(t)+time.Hour, time.Hour)
 		<-r.Context().Done()
 		close(closed)
 	}))
@@ -138,8 +134,7 @@ func TestAForkedChildHoldsNoSession(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	c := exec.CommandContext(ctx, p.command[0], "-c", forks)
-	c.Env = append(os.Environ(), "HOSTNAME=p1", "RESOURCE=http://127.0.0.1:1/",
-		"ELECTOR_PATH="+strings.TrimPrefix(agent.URL, "http://"))
+	c.Env = append(os.Environ(), "ELECTOR_PATH="+strings.TrimPrefix(agent.URL, "http://"))
 	out, err := c.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package languages
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -17,15 +18,16 @@ import (
 type program struct {
 	language string
 	command  []string
-	needs    []string // on the PATH
-	uptime   bool     // it reads /proc/uptime
+	needs    []string     // on the PATH
+	prepare  func() error // nil: nothing is to be done
 }
 
 var programs = []program{
-	{"Python", []string{"python3", "../python/lead.py"}, []string{"python3"}, false},
-	{"Shell", []string{"bash", "../shell/lead.sh"}, []string{"bash", "curl"}, true},
-	{"Node", []string{"node", "../node/lead.mjs"}, []string{"node"}, true},
-	{"Java", []string{"java", "../java/Lead.java"}, []string{"java", "javac"}, true},
+	{"Python", []string{"python3", "../python/lead.py"}, []string{"python3"}, nil},
+	{"asyncio", []string{"python3", "testdata/leads.py"}, []string{"python3"}, nil},
+	{"Shell", []string{"bash", "../shell/lead.sh"}, []string{"bash", "curl"}, nil},
+	{"Node", []string{"node", nodeDir + "/lead.mjs"}, []string{"node"}, prepareNode},
+	{"Java", []string{"java", "-cp", javaDir, "Lead"}, []string{"java", "javac"}, prepareJava},
 }
 
 func TestMain(m *testing.M) {
@@ -33,7 +35,14 @@ func TestMain(m *testing.M) {
 		app(url)
 		return
 	}
-	goleak.VerifyTestMain(m)
+	if err := preparePython(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(prepared)
+		os.Exit(code)
+	}))
 }
 
 // In every language one replica acts at a time, and another one goes on when its agent stands
@@ -56,6 +65,11 @@ func (p program) skipUnlessThere(t *testing.T) {
 	for _, name := range p.needs {
 		if _, err := exec.LookPath(name); err != nil {
 			t.Skipf("%s is not on the PATH", name)
+		}
+	}
+	if p.prepare != nil {
+		if err := p.prepare(); err != nil {
+			t.Fatal(err)
 		}
 	}
 	if out, err := exec.CommandContext(t.Context(), p.command[0], "--version").CombinedOutput(); err == nil {
