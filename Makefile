@@ -28,7 +28,7 @@ LINT    := go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint-kube-api-l
 # client; what uses both is in bench and examples. The API is required, and a release does that without a replace: CONTRIBUTING.md.
 MODULES := . api client bench examples hack/cluster hack/tools
 SCRIPTS := .ci/run .ci/prepare-kind hack/api/check hack/check hack/fuzz hack/nightly hack/stages.sh hack/verify-generated.sh \
-  hack/kind/up hack/kind/down hack/kind/load hack/kind/deploy test/chaos/run examples/shell/lead.sh
+  hack/kind/up hack/kind/down hack/kind/load hack/kind/deploy hack/packages test/chaos/run examples/shell/lead.sh
 GO_DIRS := api bench client cmd controllers examples hack internal test
 
 # The race detector needs a C compiler; without one the tests run all the same, and say so. What go vet checks is
@@ -86,7 +86,7 @@ generate: ## Write deep copies, protobuf code and docs/reference/api.md.
 
 .PHONY: docs
 docs: ## Rewrite what tests generate in docs/.
-	@echo "docs: conformance.md, counterexamples.md, simulate.md, observe.md, languages.md and the runbooks"
+	@echo "docs: conformance.md, counterexamples.md, simulate.md, observe.md, languages.md, write-a-client.md and the runbooks"
 	@go test ./internal/sim/scenario/conformance ./cmd/kubectl-election ./docs -rewrite
 
 .PHONY: api
@@ -168,7 +168,17 @@ test-unit: race-note bin/cluster ## Run the unit tests and the goldens.
 	@$(RACE) -short -skip '^TestOracleFindsWhatIsBroken$$' $(SIMULATOR)
 	@cd client && $(RACE) ./...
 	@cd bench && $(RACE) ./...
+	@$(MAKE) test-packages
 	@KUBEBUILDER_ASSETS=$$(bin/cluster assets); export KUBEBUILDER_ASSETS; cd hack/cluster && $(RACE) ./...
+
+.PHONY: test-packages
+test-packages: ## Run the unit tests of the Python and the Node package.
+	@if command -v python3 >/dev/null; then echo "test-packages: client/python"; \
+	  cd client/python && PYTHONDONTWRITEBYTECODE=1 python3 -m unittest; \
+	  else echo "test-packages: there is no python3, so client/python is not tested"; fi
+	@if command -v node >/dev/null; then echo "test-packages: client/node"; \
+	  cd client/node && node --test test/podesta.test.js; \
+	  else echo "test-packages: there is no node, so client/node is not tested"; fi
 
 .PHONY: setup-envtest
 setup-envtest: assets ## Fetch etcd, kube-apiserver, kube-controller-manager and kubectl for the tests, or build them; print their folder.
@@ -277,6 +287,11 @@ docker-build: bin/image/manager bin/image/agent bin/image/lead ## Build the imag
 docker-push: ## Push the two images.
 	@docker push $(IMAGES)/manager:$(TAG)
 	@docker push $(IMAGES)/agent:$(TAG)
+
+.PHONY: packages
+packages: ## Build the Python wheel and the npm package into dist/.
+	@echo "packages: dist/podesta-*.whl and dist/podesta-*.tgz"
+	@hack/packages dist
 
 .PHONY: build-installer
 build-installer: ## Write dist/install.yaml and dist/inject.yaml, with the images IMAGES and TAG.
