@@ -15,8 +15,8 @@ import "time"
 // after its connection broke.
 const silentWithin = 10 * time.Second
 
-// unreachedWithin is how long newcomers wait for voters that do not report: longer than agents take to
-// come back to another manager, also in a large cluster.
+// unreachedWithin is how long newcomers wait for voters that do not report: longer than agents take
+// to come back to another manager, also in a large cluster.
 const unreachedWithin = 30 * time.Second
 
 // unreachedFrom returns since when, or from when on, nobody counts on a voter to acknowledge a

@@ -15,7 +15,7 @@ func TestVotersThatDoNotReport(t *testing.T) {
 		again time.Duration
 	}{
 		{"they have just stopped", func(*scene) {}, "", silentWithin},
-		{"they stopped a while ago", func(s *scene) { s.later(silentWithin) }, "p-1 p-2", 0},
+		{"they stopped a while ago", func(s *scene) { s.later(silentWithin) }, "p-1 p-2", unreachedWithin - silentWithin},
 		{"the other one follows somebody: it may be the manager that has lost sight", func(s *scene) {
 			s.edit(0, func(r *Report) { r.Coordinator = "p-2" })
 			s.later(time.Hour)
