@@ -46,13 +46,14 @@ const (
 	// least. The agent says it when a third of the last permission has passed, or before: it may be
 	// late by another five twelfths (34 ms of 82) before the context ends, and then the work has a
 	// quarter (20 ms of 82) to notice. Timers of a machine that is busy are milliseconds late.
-	// Client.StopWithin may ask for more, up to half.
+	// Client.StopWithin may ask for more, up to half, if half a second has passed by then: a renewal
+	// that waits for a disk, as with a new roster, is no reason to stop.
 	restShare = 4
 	mostRest  = 2
 	leastRest = 10 * time.Millisecond
-	// overdueShare and overdueRest say how much of a permission is left for ending work that goes on.
+	leastWait = 500 * time.Millisecond
+	// overdueShare says how much of a permission is left for ending work that goes on.
 	overdueShare = 8
-	overdueRest  = 20 * time.Millisecond
 	// hangsAfter is for how long work may still run after its permission was found to be over, before
 	// it counts as hanging: a program that has just stood still has had no time to return.
 	hangsAfter = 50 * time.Millisecond
@@ -62,7 +63,7 @@ const (
 // is received now.
 func endOf(until, now, need time.Duration) time.Duration {
 	length := until - now
-	return until - max(length/restShare, min(need, length/mostRest), leastRest)
+	return until - max(length/restShare, min(need, length/mostRest, length-leastWait), leastRest)
 }
 
 // newJob returns nil if the permission is about to end. Need is Client.StopWithin.
@@ -217,7 +218,7 @@ func (j *job) watch() {
 // permission was not renewed, the work has had half of the rest by then, or more. What is left is
 // for ending the process. j.mu is held.
 func (j *job) overdueAt() time.Duration {
-	return j.until - min((j.until-j.end)/2, max(j.length/overdueShare, overdueRest))
+	return j.until - min((j.until-j.end)/2, j.length/overdueShare)
 }
 
 // warn calls overdue, once, if the work has not returned and the permission is about to end.

@@ -33,9 +33,11 @@ func TestAQuarterOfAPermissionIsLeftForNoticing(t *testing.T) {
 		{1022 * ms, 1000 * ms, 0, 1012 * ms}, // renewed late
 		{1010 * ms, 1000 * ms, 0, 1000 * ms}, // not worth to begin
 		{1001 * ms, 1000 * ms, 0, 991 * ms},
-		{1800 * ms, 1000 * ms, 300 * ms, 1500 * ms}, // StopWithin
-		{1800 * ms, 1000 * ms, 100 * ms, 1600 * ms}, // it has a quarter in any case
-		{1800 * ms, 1000 * ms, time.Hour, 1400 * ms},
+		{3400 * ms, 1000 * ms, 700 * ms, 2700 * ms}, // StopWithin
+		{3400 * ms, 1000 * ms, 100 * ms, 2800 * ms}, // it has a quarter in any case
+		{3400 * ms, 1000 * ms, time.Hour, 2200 * ms},
+		{1800 * ms, 1000 * ms, time.Hour, 1500 * ms},
+		{1400 * ms, 1000 * ms, time.Hour, 1300 * ms},
 	} {
 		if got := endOf(c.until, c.now, c.need); got != c.want {
 			t.Errorf("%v before its end: the context ends at %v, want %v", c.until-c.now, got, c.want)
@@ -48,7 +50,7 @@ func TestOverdue(t *testing.T) {
 	for _, c := range []struct{ length, need, left time.Duration }{
 		{818 * ms, 0, 818 * ms / 8},
 		{82 * ms, 0, 82 * ms / 8},
-		{82 * ms, time.Hour, 20 * ms},
+		{82 * ms, time.Hour, 82 * ms / 8},
 		{2400 * ms, time.Hour, 300 * ms},
 	} {
 		j := &job{until: time.Minute, length: c.length}

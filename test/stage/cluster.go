@@ -65,8 +65,9 @@ func (c *Cluster) start(ctx context.Context, log io.Writer, flags []string) erro
 	stop := context.AfterFunc(ctx, func() { _ = command.Process.Signal(syscall.SIGTERM) })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	stop()
-	if _, file, ok := strings.Cut(strings.TrimSpace(line), "KUBECONFIG="); ok && ctx.Err() == nil {
-		c.Kubeconfig, c.PID, c.command = file, command.Process.Pid, command
+	if strings.HasPrefix(line, "ready after") && ctx.Err() == nil {
+		c.Kubeconfig = filepath.Join(c.state, "kubeconfig")
+		c.PID, c.command = command.Process.Pid, command
 		for _, arg := range command.Args {
 			if arg, ok := strings.CutPrefix(arg, "--manager-arg="); ok {
 				c.manager = append(c.manager, arg)

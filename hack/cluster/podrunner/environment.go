@@ -19,11 +19,12 @@ type surroundings struct {
 	words   *strings.Replacer
 }
 
-// command is what to run for a container: the program with its arguments, and the environment.
+// command is what to run for a container: the program with its arguments, the first of which is the
+// name that it is called by, and the environment.
 //
 // Words are replaced in what the pod says literally, before $(NAME) is expanded; so nothing is
 // replaced twice.
-func (s surroundings) command(c corev1.Container) (args, env []string) {
+func (s surroundings) command(c corev1.Container) (program string, args, env []string) {
 	set := map[string]string{
 		"PATH":     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
 		"HOSTNAME": s.pod.Name,
@@ -32,10 +33,14 @@ func (s surroundings) command(c corev1.Container) (args, env []string) {
 		set[variable.Name] = s.value(c, variable, set)
 	}
 	args = append([]string{s.program.Path}, s.program.Args...)
-	// the program stands for the image, so the command's first word is but the name it is called by
-	own := slices.Clone(c.Args)
+	// The program stands for the image, so the command's first word is but the name it is called by,
+	// unless it is a program in a volume.
+	own, program := slices.Clone(c.Args), s.program.Path
 	if len(c.Command) > 0 {
 		args[0] = c.Command[0]
+		if path := s.words.Replace(c.Command[0]); path != c.Command[0] {
+			program, args = path, []string{path}
+		}
 		own = slices.Concat(c.Command[1:], c.Args)
 	}
 	for _, word := range own {
@@ -45,7 +50,7 @@ func (s surroundings) command(c corev1.Container) (args, env []string) {
 		env = append(env, name+"="+value)
 	}
 	slices.Sort(env)
-	return args, env
+	return program, args, env
 }
 
 // value is that of a variable; judge has refused other sources. The memory limit is not enforced.

@@ -44,7 +44,10 @@ func TestACommandIsMadeAsAKubeletMakesIt(t *testing.T) {
 		words: replacer(c, func(volume string) string { return "/real/" + volume }, "127.64.0.7",
 			map[string]string{"roster.system.svc:9443": "127.0.0.1:9443"}),
 	}
-	args, env := s.command(c)
+	program, args, env := s.command(c)
+	if program != "/bin/agent" {
+		t.Errorf("it runs %s, want its image's", program)
+	}
 	want := []string{"sh", "serve", "--dir=/real/token/t:/real/run", "--listen=127.64.0.7:1", "--app=127.64.0.7:2",
 		"--status=127.64.0.7:3", "--roster=127.0.0.1:9443", "--name=roster.system.svc", "--who=g at 127.64.0.7", "$(IP) $(MISSING) 5$"}
 	if !slices.Equal(args, want) {
@@ -54,6 +57,21 @@ func TestACommandIsMadeAsAKubeletMakesIt(t *testing.T) {
 		if !slices.Contains(env, want) {
 			t.Errorf("env lacks %s: %q", want, env)
 		}
+	}
+}
+
+func TestAProgramInAVolumeIsRun(t *testing.T) {
+	c := corev1.Container{
+		Command:      []string{"/podesta/bin/lead", "--", "sh"},
+		VolumeMounts: []corev1.VolumeMount{{Name: "bin", MountPath: "/podesta/bin"}},
+	}
+	s := surroundings{
+		pod: testPod(), program: Program{Path: "/bin/app", Args: []string{"serve"}},
+		words: replacer(c, func(volume string) string { return "/real/" + volume }, "127.64.0.7", nil),
+	}
+	program, args, _ := s.command(c)
+	if want := []string{"/real/bin/lead", "--", "sh"}; program != want[0] || !slices.Equal(args, want) {
+		t.Errorf("it runs %s with %q, want %q", program, args, want)
 	}
 }
 

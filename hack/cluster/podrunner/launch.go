@@ -53,7 +53,7 @@ func (w *worker) launch(c corev1.Container) (*process.Process, refusal) {
 			return filepath.Join(w.volumesDir(), volume)
 		}, address, w.runner.Resolve),
 	}
-	args, env := s.command(c)
+	path, args, env := s.command(c)
 	dir := filepath.Join(w.dir(), "containers", c.Name)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, refusal{"StartError", err.Error()}
@@ -64,7 +64,7 @@ func (w *worker) launch(c corev1.Container) (*process.Process, refusal) {
 	}
 	defer log.Close() //nolint:errcheck // the process has its own
 	started, err := process.Start(process.Spec{
-		Path:   program.Path,
+		Path:   path,
 		Args:   args,
 		Env:    env,
 		Dir:    dir,
