@@ -22,9 +22,9 @@ func always(s *v1.ElectionGroupSpec) { s.Preemption = &v1.Preemption{Policy: v1.
 
 // calm lets a busy machine be slow: where nobody is disturbed, nobody may seem to be.
 func calm(s *v1.ElectionGroupSpec) {
-	s.Timing = v1.Timing{HeartbeatMilliseconds: 750, TimeoutMilliseconds: 5000, LeaseMaximumMilliseconds: 3000}
-	if s.Safety != v1.Classic {
-		s.Timing.LeaseMinimumMilliseconds = 3000 // or a leaseholder asks for short ones
+	s.Timing = v1.Timing{HeartbeatMilliseconds: 750, TimeoutMilliseconds: 5000}
+	if s.Safety != v1.Classic { // one length, or a leaseholder asks for short ones
+		s.Timing.LeaseMinimumMilliseconds, s.Timing.LeaseMaximumMilliseconds = 3000, 3000
 	}
 }
 
