@@ -172,10 +172,14 @@ func admissionClient(mgr ctrl.Manager, writes *agentserver.Writes) (client.Clien
 
 func setupGroups(ctx context.Context, mgr ctrl.Manager, options Options, rosters *roster.Server,
 	sightings *roster.Sightings, trust group.TrustProblems) error {
+	recorder, err := newRecorder(ctx, mgr)
+	if err != nil {
+		return err
+	}
 	groups := &group.Reconciler{
 		Client:    mgr.GetClient(),
 		Live:      mgr.GetAPIReader(),
-		Recorder:  mgr.GetEventRecorder("podesta-manager"),
+		Recorder:  recorder,
 		Rosters:   rosters,
 		Sightings: sightings,
 		Trust:     trust,
@@ -186,7 +190,6 @@ func setupGroups(ctx context.Context, mgr ctrl.Manager, options Options, rosters
 		Version:   options.Version,
 		Rules:     options.Rules,
 	}
-	var err error
 	if groups.Metrics, err = group.NewMetrics(options.Registry, groups, sightings); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}

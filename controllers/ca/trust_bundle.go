@@ -91,7 +91,8 @@ func (t *TrustBundle) Reconcile(ctx context.Context,
 		return reconcile.Result{}, nil
 	}
 	err = t.apply(ctx, request.NamespacedName, found, writes, *bundle)
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) { // nobody will need it
+	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) ||
+		apierrors.IsNotFound(err) { // the namespace ends, or is gone: nobody will need it
 		t.Problems.note(request.Namespace, "")
 		return reconcile.Result{}, nil
 	}

@@ -88,7 +88,7 @@ func TestWhereTheBundleIsWritten(t *testing.T) {
 }
 
 // The bundle goes to the manager's own namespace without anybody asking for it there; and not for
-// ever, if that namespace is being deleted.
+// ever, if that namespace is being deleted, or is gone.
 func TestTheManagersOwnNamespaceHasTheBundle(t *testing.T) {
 	ending := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, v1.TrustConfigMap, nil)
 	ending.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
@@ -117,7 +117,8 @@ func TestTheManagersOwnNamespaceHasTheBundle(t *testing.T) {
 	if !slices.Contains(requests, requestFor("shop")) || !slices.Contains(requests, requestFor(system)) {
 		t.Fatalf("a new bundle goes to %v", requests)
 	}
-	for _, refused = range []error{nil, ending} {
+	gone := apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, system)
+	for _, refused = range []error{nil, ending, gone} {
 		written = nil
 		result, err := b.Reconcile(t.Context(), requestFor(system))
 		if err != nil || !result.IsZero() || !slices.Equal(written, []string{system}) || b.Problems.In(system) != "" {

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
+	"github.com/podesta-dev/podesta/controllers/byuid"
 )
 
 // The field managers of what this controller applies, one a concern.
@@ -35,8 +35,8 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 	}
 	if d.roster.record != nil {
 		err := r.persistRoster(ctx, o, d.roster, &next)
-		if apierrors.IsConflict(err) {
-			return next, o.debounce, nil // the group has changed since it was observed
+		if byuid.Replaced(err) {
+			return next, o.debounce, nil // the group has changed since it was observed, or is gone
 		} else if err != nil {
 			return r.onlyRemove(ctx, o, d, next, fmt.Errorf("persist the roster: %w", err))
 		}
@@ -52,7 +52,7 @@ func (r *Reconciler) apply(ctx context.Context, o observation,
 	r.record(o.group, d.rosterEvents)
 	if d.status != nil {
 		err = r.publishStatus(ctx, o, *d.status, &next)
-		if apierrors.IsConflict(err) {
+		if byuid.Replaced(err) {
 			return next, o.debounce, nil
 		} else if err != nil {
 			return r.onlyRemove(ctx, o, d, next, fmt.Errorf("publish the status: %w", err))

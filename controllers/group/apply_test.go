@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -189,6 +190,28 @@ func TestAnOvertakenManagerTellsNothing(t *testing.T) {
 	if len(w.all) != 1 || again != s.debounce || s.membership.Roster() != nil ||
 		s.observation.published.Roster != nil {
 		t.Errorf("again in %v; after %q it goes on with %+v", again, w.all, s.observation.published)
+	}
+}
+
+// A group may be deleted while a pass goes on, as when its namespace ends. That is no error: the
+// watch brings the news.
+func TestAGroupThatIsDeletedMeanwhile(t *testing.T) {
+	for _, refused := range []string{"podesta-roster", "podesta-status"} {
+		s := newScene(3).sees("p-2", 0, 1, 2)
+		r, w := writing(t, s)
+		w.refuse = func(what string) error {
+			if strings.HasPrefix(what, refused) {
+				return apierrors.NewNotFound(schema.GroupResource{Resource: "electiongroups"}, "g")
+			}
+			w.version++
+			return nil
+		}
+		if again := s.applies(t, r); again != s.debounce {
+			t.Errorf("without the group for %s: again in %v, want %v", refused, again, s.debounce)
+		}
+		if slices.ContainsFunc(w.all, func(what string) bool { return strings.HasPrefix(what, "label") }) {
+			t.Errorf("without the group for %s, a pod gets the label: %q", refused, w.all)
+		}
 	}
 }
 

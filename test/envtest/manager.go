@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -37,6 +38,8 @@ type ManagerOptions struct {
 	Address   string // at which agents find it; "" is any
 	// Wrap, if there is one, is between the manager and the API server.
 	Wrap func(http.RoundTripper) http.RoundTripper
+	// Log, if there is one, gets what controller-runtime and client-go log.
+	Log  slog.Handler
 	Edit []func(*controllers.Options)
 }
 
@@ -51,10 +54,14 @@ func (s *Server) StartManager(t *testing.T, o ManagerOptions) *Manager {
 	if o.Wrap != nil {
 		account.Wrap(o.Wrap)
 	}
+	if o.Log == nil {
+		o.Log = slog.DiscardHandler
+	}
 	clock := apiclock.New(time.Now, slog.New(slog.DiscardHandler))
 	account.Wrap(clock.Watch)
 	mgr, err := ctrl.NewManager(account, ctrl.Options{
 		Scheme:                        s.Kube.Scheme(),
+		Logger:                        logr.FromSlogHandler(o.Log),
 		Cache:                         controllers.CacheOptions(),
 		Metrics:                       metricsserver.Options{BindAddress: "0"},
 		LeaderElection:                true,
