@@ -51,9 +51,17 @@ func (w *tlsWire) connect(ctx context.Context, address string, config *tls.Confi
 	if err != nil {
 		c.Close()
 		if ctx.Err() != nil {
-			return nil, &loss{evidence: Unreachable, cause: errors.Join(ctx.Err(), err)}
+			return nil, &loss{
+				evidence:  Unreachable,
+				cause:     errors.Join(ctx.Err(), err),
+				connected: true,
+			}
 		}
-		return nil, lost(unexpected(err))
+		err = lost(unexpected(err))
+		if l, ok := errors.AsType[*loss](err); ok {
+			l.connected = true
+		}
+		return nil, err
 	}
 	c.own, c.peer = *own, validityOf(secured.ConnectionState().PeerCertificates[0])
 	return c, nil

@@ -15,7 +15,9 @@ import (
 type loss struct {
 	evidence Evidence
 	cause    error
-	ended    *linkpb.Ended // what the peer said; nil: nothing
+	// the attempt had a connection, though no stream
+	connected bool
+	ended     *linkpb.Ended // what the peer said; nil: nothing
 }
 
 func rejected(cause error) error { return &loss{evidence: Rejected, cause: cause} }
@@ -47,11 +49,11 @@ func lossOf(e *linkpb.Ended) error {
 	case linkpb.Ended_DONE:
 		return io.EOF
 	case linkpb.Ended_MALFORMED, linkpb.Ended_UNWANTED:
-		return &loss{Rejected, cause, e}
+		return &loss{evidence: Rejected, cause: cause, ended: e}
 	case linkpb.Ended_LEAVING:
-		return &loss{Left, cause, e}
+		return &loss{evidence: Left, cause: cause, ended: e}
 	default:
-		return &loss{Closed, cause, e}
+		return &loss{evidence: Closed, cause: cause, ended: e}
 	}
 }
 

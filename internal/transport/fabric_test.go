@@ -265,13 +265,16 @@ func introduce(f fabric, names []string, all ...Links) {
 	all[0].Link(names)
 }
 
-// next returns the next event; the test fails if none comes.
+// next returns the next event, an Unlinked apart; the test fails if none comes.
 func next(t *testing.T, links Links) Event {
 	t.Helper()
 	select {
 	case e, open := <-links.Events():
 		if !open {
 			t.Fatal("Events is closed")
+		}
+		if _, ok := e.(Unlinked); ok {
+			return next(t, links)
 		}
 		return e
 	case <-time.After(10 * time.Second):

@@ -49,6 +49,7 @@ type hub struct {
 	dropped atomic.Uint64
 	// nanoseconds: the heartbeat, which is the longest pause between two attempts
 	pace    atomic.Int64
+	grace   time.Duration // unlinkedAfter; set before the first use, then never changed
 	closing sync.Once
 
 	mu      sync.Mutex
@@ -77,6 +78,7 @@ func newHub(self string, incarnation uint64, stateID string, reconnect time.Dura
 		ctx:         ctx,
 		stop:        stop,
 		events:      make(chan Event, eventsAhead),
+		grace:       unlinkedAfter,
 		members:     map[string]Member{},
 		acquainted:  map[string]*acquaintance{},
 		wanted:      map[string]bool{},

@@ -63,11 +63,13 @@ func (l *link) run() {
 	if l.before != nil {
 		<-l.before
 	}
+	away := absence{since: time.Now()}
 	for failures := 0; l.pause(failures); {
 		stream, err := l.attempt(nil)
 		if err != nil {
 			failures++
 			l.reportFailure(err)
+			away.missing(l, err)
 			l.hub.refused(l.member.Name, err)
 			continue
 		}
@@ -82,6 +84,7 @@ func (l *link) run() {
 			return
 		}
 		l.hub.refused(l.member.Name, over)
+		away = absence{since: time.Now(), left: evidenceOf(over) == Left}
 		failures = failuresAfter(failures, time.Since(opened) >= l.hub.reconnect(),
 			evidenceOf(over))
 	}

@@ -31,11 +31,12 @@ func failuresAfter(failures int, lasted bool, evidence Evidence) int {
 // bound that doubles (full jitter). It ends early when the peer connects to us. It returns false if
 // there must not be another attempt.
 func (l *link) pause(failures int) bool {
-	if failures > 0 && l.member.Address == "" {
-		<-l.ctx.Done() // an address comes with a new link
-	}
 	if failures > 0 {
-		timer := time.NewTimer(backoff.Wait(firstPause, l.hub.reconnect(), failures))
+		wait := backoff.Wait(firstPause, l.hub.reconnect(), failures)
+		if l.member.Address == "" { // which comes with a new link
+			wait = l.hub.grace
+		}
+		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		select {
 		case <-timer.C:

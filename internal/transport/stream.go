@@ -66,7 +66,12 @@ func (l *link) attempt(old *stream) (*stream, error) {
 		err = l.greet(c, old)
 	}
 	if !impatient.Stop() {
-		err = &loss{evidence: Unreachable, cause: errors.Join(errors.New("no answer in time"), err)}
+		l, ok := errors.AsType[*loss](err)
+		err = &loss{
+			evidence:  Unreachable,
+			cause:     errors.Join(errors.New("no answer in time"), err),
+			connected: c != nil || ok && l.connected,
+		}
 	}
 	if err == nil {
 		err = ctx.Err()

@@ -105,14 +105,14 @@ type Links interface {
 }
 
 // Event is an event on the links: Up, Down, Received, Asked, Answered, LeaseRequested,
-// LeaseResponded, RosterRequested, RosterReceived or Outnumbered.
+// LeaseResponded, RosterRequested, RosterReceived, Outnumbered or Unlinked.
 type Event interface{ event() }
 
 // Up reports that the link to Name is open: what is sent arrives unless the link breaks.
 type Up struct{ Name string }
 
 // Down reports that an open link to Name was lost, or that the first attempt to make one has
-// failed. Attempts go on until an Up.
+// failed. Attempts go on until an Up; meanwhile Unlinked says why they fail.
 type Down struct {
 	Name     string
 	Evidence Evidence
