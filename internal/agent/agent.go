@@ -75,6 +75,7 @@ type agent struct {
 	offered   *roster.Roster // the newest that the node was given
 	inUse     *roster.Roster // nil: the process is on no roster
 	links     []string
+	unlinked  map[string]string // why there is no link to these of them; see transport.Unlinked
 	writer    *writer
 	written   node.Write // the newest that was begun
 	timer     *time.Timer

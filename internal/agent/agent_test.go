@@ -38,7 +38,8 @@ type group struct {
 
 	promised map[string]lease.State // by agents that have ended
 	open     func([]byte) (roster.Roster, error)
-	expected string // the process whose app keeps a session
+	log      slog.Handler // of all agents
+	expected string       // the process whose app keeps a session
 }
 
 // process is one agent that runs.
@@ -72,7 +73,7 @@ func newGroup(t *testing.T, algorithm string, n int) *group {
 
 // startGroup starts p1 to pn by a roster without processes.
 func startGroup(t *testing.T, r roster.Roster, n int, change ...func(*group)) *group {
-	g := &group{t: t, network: transport.NewNetwork(), agents: map[string]*process{}, promised: map[string]lease.State{}}
+	g := &group{log: slog.DiscardHandler, t: t, network: transport.NewNetwork(), agents: map[string]*process{}, promised: map[string]lease.State{}}
 	g.delay.Store(int64(200 * time.Microsecond))
 	g.network.Delay = func(_, _ string) time.Duration { return time.Duration(g.delay.Load()) }
 	g.roster = r
@@ -125,7 +126,7 @@ func (g *group) boot(name string) {
 			Self: name, UID: "uid-" + name, Incarnation: incarnation, Roster: initial, Links: p.links, Updates: p.updates, Open: g.open,
 			Report: p.report, StateID: state, Version: "test",
 			Saved: saved, Save: p.save, Ledger: p.ledger, Health: p.health, Probe: p.probe, OwnHealth: g.ownHealth,
-			Views: p.views, Meter: p.meter, Accounts: p.accounts, Logger: slog.New(slog.DiscardHandler),
+			Views: p.views, Meter: p.meter, Accounts: p.accounts, Logger: slog.New(g.log).With("self", name),
 		})
 	}()
 }

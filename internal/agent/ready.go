@@ -25,6 +25,7 @@ func (a *agent) carryOut(r *node.Ready) {
 	}
 	if r.Relink {
 		a.links = slices.Clone(r.Links)
+		a.keepUnlinked()
 		a.Links.Link(a.links)
 	}
 	a.Ledger.grant(r.Permission)
@@ -90,6 +91,7 @@ func (a *agent) hear(e transport.Event) {
 	case transport.Up:
 		a.Meter.linked(e.Name, true)
 		a.step(node.Event{Type: node.LinkUp, From: e.Name})
+		a.isLinked(e.Name)
 	case transport.Down:
 		a.Meter.linked(e.Name, false)
 		down := node.LinkDown
@@ -135,6 +137,8 @@ func (a *agent) hear(e transport.Event) {
 		a.receive(e.From, "", 0, node.Message{Type: node.RosterRequest, ReplyTo: e.Answer})
 	case transport.RosterReceived:
 		a.passedOn(e.From, e.Signed)
+	case transport.Unlinked:
+		a.isUnlinked(e)
 	case transport.Outnumbered:
 		a.outnumbered = &OutnumberedError{By: e.By, Own: a.Incarnation, Latest: e.Incarnation}
 	}

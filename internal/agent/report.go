@@ -27,7 +27,11 @@ func (a *agent) report() roster.Report {
 		r.Epoch = int64(v.Epoch)
 	}
 	for _, p := range v.Processes {
-		r.Table = append(r.Table, roster.Row{Name: p.Name, State: p.State})
+		r.Table = append(r.Table, roster.Row{
+			Name:     p.Name,
+			State:    p.State,
+			Unlinked: p.Unlinked,
+		})
 	}
 	if last := v.Last; last != nil {
 		r.LastElection = &roster.Election{

@@ -45,6 +45,9 @@ type ProcessView struct {
 	Name     string `json:"name"`
 	Priority int32  `json:"priority"`
 	State    string `json:"state"` // Normal, Coordinator, Crashed
+	// Unlinked is why this process has no link to it, though it wants one; empty: it has one, wants
+	// none, or has not tried for long.
+	Unlinked string `json:"unlinked,omitempty"`
 }
 
 // Coordinates reports whether this very process is the coordinator. In a Guarded group only the
@@ -138,6 +141,7 @@ func (a *agent) present(n node.View) View {
 			Name:     e.Name,
 			Priority: r.Processes[i].Priority,
 			State:    state(e.Status),
+			Unlinked: a.unlinked[e.Name],
 		}
 	}
 	return v

@@ -28,7 +28,7 @@ func TestAgentJoinsByTokenAndFollows(t *testing.T) {
 		Coordinator: b.Pod,
 		Epoch:       7 << 20,
 		LeaseState:  LeaseFollowing,
-		Table:       []Row{{b.Pod, Coordinator}},
+		Table:       []Row{{Name: b.Pod, State: Coordinator}},
 		LastElection: &Election{
 			Decision:  "d",
 			Initiator: a.Pod,

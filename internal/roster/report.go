@@ -13,6 +13,7 @@ const (
 	maxRows     = MaxProcesses
 	maxDecision = 400 // a name and two numbers
 	maxWord     = 64
+	maxCause    = 256 // transport.MaxCause
 	maxEpoch    = 1<<53 - 1
 )
 
@@ -78,8 +79,9 @@ type Report struct {
 	Signed []byte
 }
 
-// Row is a row of the agent's process status table.
-type Row struct{ Name, State string }
+// Row is a row of the agent's process status table. Unlinked is why the agent has no link to that
+// process, for people; empty: that is not so.
+type Row struct{ Name, State, Unlinked string }
 
 // Election describes the last election that an agent took part in.
 type Election struct {
@@ -128,6 +130,10 @@ func (r Report) Validate() error {
 		if !isName(row.Name) {
 			return fmt.Errorf("the table names %q, which is not a valid process name", row.Name)
 		}
+		if !isPlain(row.Unlinked) { // people see it in their terminals
+			return fmt.Errorf("the table says of %s why it is not linked in %d bytes: must be printable "+
+				"ASCII, at most %d bytes", row.Name, len(row.Unlinked), maxCause)
+		}
 		switch row.State {
 		case Normal, Coordinator, Crashed, Unknown:
 		default:
@@ -139,6 +145,13 @@ func (r Report) Validate() error {
 		return nil
 	}
 	return r.LastElection.validate()
+}
+
+// isPlain reports whether a cause is printable ASCII, and short.
+func isPlain(cause string) bool {
+	return len(cause) <= maxCause && !strings.ContainsFunc(cause, func(r rune) bool {
+		return r < ' ' || r > '~'
+	})
 }
 
 // A table may have spareRows more rows than the published roster has processes: the agent may use

@@ -250,7 +250,7 @@ func FuzzReport(f *testing.F) {
 		GroupUID:     "g",
 		Epoch:        7,
 		LeaseState:   LeaseHolding,
-		Table:        []Row{{"a", Normal}},
+		Table:        []Row{{Name: "a", State: Normal}},
 		LastElection: &Election{Sent: 1, Epoch: 7},
 	}))
 	if err != nil {

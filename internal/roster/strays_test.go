@@ -230,11 +230,11 @@ func TestAProcessOnTheRosterStaysWithoutAPod(t *testing.T) {
 
 // What is kept of a table depends on the roster, not on what an agent says.
 func TestRowsAreBoundedByTheRoster(t *testing.T) {
-	long := []Row{{a.Pod, Normal}}
+	long := []Row{{Name: a.Pod, State: Normal}}
 	for i := range maxRows - 2 {
-		long = append(long, Row{numbered(i).Pod, Crashed})
+		long = append(long, Row{Name: numbered(i).Pod, State: Crashed})
 	}
-	long = append(long, Row{b.Pod, Crashed})
+	long = append(long, Row{Name: b.Pod, State: Crashed})
 	listed := sample(1)
 	for name, c := range map[string]struct {
 		roster *Roster

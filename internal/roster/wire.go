@@ -103,7 +103,11 @@ func reportToWire(r Report) *rosterpb.Report {
 		Rules:        r.Rules,
 	}
 	for _, row := range r.Table {
-		w.Table = append(w.Table, &rosterpb.Row{Name: row.Name, State: row.State})
+		w.Table = append(w.Table, &rosterpb.Row{
+			Name:     row.Name,
+			State:    row.State,
+			Unlinked: row.Unlinked,
+		})
 	}
 	if e := r.LastElection; e != nil {
 		w.LastElection = &rosterpb.Election{
@@ -136,7 +140,11 @@ func reportFromWire(w *rosterpb.Report) (Report, error) {
 		Rules:        w.GetRules(),
 	}
 	for _, row := range w.GetTable() {
-		r.Table = append(r.Table, Row{Name: row.GetName(), State: knownState(row.GetState())})
+		r.Table = append(r.Table, Row{
+			Name:     row.GetName(),
+			State:    knownState(row.GetState()),
+			Unlinked: row.GetUnlinked(),
+		})
 	}
 	if e := w.GetLastElection(); e != nil {
 		duration := min(e.GetDurationMicroseconds(), math.MaxInt64/int64(time.Microsecond))

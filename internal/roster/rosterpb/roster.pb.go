@@ -1927,7 +1927,8 @@ func (x *Report) GetLeft() bool {
 type Row struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"` // Normal, Coordinator, Crashed, Unknown
+	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`       // Normal, Coordinator, Crashed, Unknown
+	Unlinked      string                 `protobuf:"bytes,3,opt,name=unlinked,proto3" json:"unlinked,omitempty"` // why the agent has no link to it, for people; empty: that is not so
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1972,6 +1973,13 @@ func (x *Row) GetName() string {
 func (x *Row) GetState() string {
 	if x != nil {
 		return x.State
+	}
+	return ""
+}
+
+func (x *Row) GetUnlinked() string {
+	if x != nil {
+		return x.Unlinked
 	}
 	return ""
 }
@@ -2217,10 +2225,11 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\tgroup_uid\x18\r \x01(\tR\bgroupUid\x12#\n" +
 	"\rnot_candidate\x18\x0e \x01(\tR\fnotCandidate\x12\x14\n" +
 	"\x05rules\x18\x0f \x01(\x05R\x05rules\x12\x12\n" +
-	"\x04left\x18\x10 \x01(\bR\x04left\"/\n" +
+	"\x04left\x18\x10 \x01(\bR\x04left\"K\n" +
 	"\x03Row\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05state\x18\x02 \x01(\tR\x05state\"\xdb\x01\n" +
+	"\x05state\x18\x02 \x01(\tR\x05state\x12\x1a\n" +
+	"\bunlinked\x18\x03 \x01(\tR\bunlinked\"\xdb\x01\n" +
 	"\bElection\x12\x1a\n" +
 	"\bdecision\x18\x01 \x01(\tR\bdecision\x12\x1c\n" +
 	"\tinitiator\x18\x02 \x01(\tR\tinitiator\x12\x16\n" +
