@@ -11,7 +11,7 @@ import (
 // has a series of its own from the first published status on, so that an alert sees it begin.
 var (
 	degradedReasons = []string{
-		"ProcessesCrashed", "ViewsDiffer", reasonAgentMissing, "ProcessesUnknown",
+		"ProcessesCrashed", "ViewsDiffer", reasonNotLinked, reasonAgentMissing, "ProcessesUnknown",
 		reasonRulesUnsupported, reasonTrustNotRestored, reasonForgetIgnored,
 		reasonStepDownIgnored, reasonAdoptIgnored, reasonWitnessRefused, reasonWitnessWanted,
 		reasonPriorityDefaulted,

@@ -40,6 +40,9 @@ func problems(f findings) []problem {
 			fmt.Sprintf("the processes that report name %d different coordinators",
 				f.choice.views)})
 	}
+	if message := missingLinks(f); message != "" {
+		all = append(all, problem{reasonNotLinked, message})
+	}
 	if message := missingAgents(f); message != "" {
 		all = append(all, problem{reasonAgentMissing, message})
 	}

@@ -78,6 +78,11 @@ var reasons = map[string]map[string]advice{
 	v1.ConditionDegraded: {
 		"ProcessesCrashed": {do: "Find out why: kubectl describe pod PODS -n NAMESPACE."},
 		"ViewsDiffer":      {do: checkLinks},
+		"NotLinked": {
+			means: "The one cannot send to the other. Elections may take longer, or find no majority.",
+			do: "Mend what the message names: a network policy or a path between two nodes, a clock, or " +
+				"a process that hangs.",
+		},
 		"AgentMissing": {
 			do: "Restart the workloads that the message names. Before Kubernetes 1.36, or without " +
 				"the injection policy, apply the manifest through kubectl election inject -f FILE (with " +
