@@ -145,11 +145,12 @@ func (f *follower) update(ctx context.Context, message *rosterpb.Update,
 	}
 }
 
-// holdUp takes why no further process can become a voter now.
+// holdUp takes why no further process can join the group, or become a voter, now.
 func (c *Client) holdUp(h Hold) {
 	c.stands.Store(&standing{admitted: true, hold: h})
 	if h.Reason != "" {
-		c.Logger.Info("no further process can become a voter now", "reason", h.Reason)
+		c.Logger.Warn("no further process can join the group, or become a voter, now",
+			"reason", h.Reason)
 	}
 }
 

@@ -101,6 +101,13 @@ func TestAgentIsToldWhyItWaits(t *testing.T) {
 	stands(lost)
 	m.Disband("shop", "scheduler")
 	stands(Hold{})
+	missing := Hold{Reason: "the group does not exist"}
+	m.Hold("shop", "scheduler", missing)
+	stands(missing)
+	m.Disband("shop", "scheduler") // again: the agent is not told another thing in between
+	if hold := m.publisher.holds(identity.Name{Namespace: "shop", Group: "scheduler"}); hold != missing {
+		t.Errorf("a group that does not exist is disbanded, and its agents are told %+v", hold)
+	}
 }
 
 // The last report of an agent reaches the manager though its subscription ends with it.

@@ -73,8 +73,11 @@ func (p *publisher) disband(key groupKey) {
 	defer p.mu.Unlock()
 	n := p.publication(key)
 	p.list(key, n.roster, nil)
+	if n.roster != nil { // what is said of a group that does not exist stays
+		n.hold = Hold{}
+	}
 	n.known, n.roster, n.signed = true, nil, nil
-	n.recall, n.held, n.hold = false, nil, Hold{}
+	n.recall, n.held = false, nil
 	n.wake()
 	p.tidy(key)
 }
