@@ -23,6 +23,7 @@ type findings struct {
 	service   seenService
 	label     string // what the API server refuses about the role label; empty: nothing
 	trust     string // why new agents may not know the manager
+	strays    string // pods that name no group and are probably meant for this one; empty: none
 	version   string // of this manager
 	rules     int32  // the newest rules level that it supports
 }

@@ -19,7 +19,7 @@ import (
 type Publisher interface {
 	Publish(roster.Roster)
 	Disband(namespace, group string)
-	// Hold tells agents why no further process can become a voter now; zero: it can.
+	// Hold tells agents why no further process can join, or become a voter, now; zero: it can.
 	Hold(namespace, group string, h roster.Hold)
 	// Recall asks a group's agents for the roster that they use, until something is published; Held
 	// is the newest that one of them has shown.
@@ -69,7 +69,10 @@ type Reconciler struct {
 	debounce   debounce
 	states     states
 	endedPods  endedPods
+	wrong      wrongLabels
 	leadsSince time.Time
+	// wake has a group reconciled; set when the controller starts; nil in tests of a pass
+	wake func(types.NamespacedName)
 }
 
 // Reconcile is one pass over a group.
@@ -83,10 +86,18 @@ func (r *Reconciler) Reconcile(ctx context.Context,
 	}
 	o, err := r.observe(ctx, key)
 	if apierrors.IsNotFound(err) {
-		return reconcile.Result{}, r.groupDeleted(ctx, key)
+		again, err := r.groupDeleted(ctx, key)
+		if err != nil {
+			return reconcile.Result{}, err
+		}
+		return reconcile.Result{RequeueAfter: again}, nil
 	}
 	if err != nil {
 		return reconcile.Result{}, err
+	}
+	if _, known := r.states.get(key); !known { // pods that name no group may be meant for this one
+		r.forgetWrongLabel(key)
+		r.wakeUp(key.Namespace, r.wrong.names(key.Namespace)...)
 	}
 	d := decide(o)
 	next, again, err := r.apply(ctx, o, d)
@@ -109,14 +120,15 @@ func (r *Reconciler) carryOver(key types.NamespacedName, o observation, next sta
 // groupDeleted tells the agents of a group that does not exist, and cleans up after one that did.
 // What is remembered of it goes last: a pod that has just left the group with the role label is
 // known from there alone.
-func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName) error {
+func (r *Reconciler) groupDeleted(ctx context.Context,
+	key types.NamespacedName) (again time.Duration, err error) {
 	pods, err := r.podsOf(ctx, key)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	gone := &v1.ElectionGroup{}
 	gone.Namespace = key.Namespace
-	last, _ := r.states.get(key)
+	last, existed := r.states.get(key)
 	last.labels.refused = nil // what was refused is tried again
 	o := observation{
 		state: state{labels: last.labels},
@@ -132,10 +144,10 @@ func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName)
 	r.endedPods.prune(key, nil)
 	r.Metrics.groupDeleted(key)
 	if _, err := r.applyRole(ctx, d, o.now, &o.state); err != nil {
-		return err
+		return 0, err
 	}
 	if refused := decideRole(o, "").refused; refused != "" {
-		return errors.New(refused)
+		return 0, errors.New(refused)
 	}
 	date := r.date()
 	if date.IsZero() {
@@ -143,7 +155,10 @@ func (r *Reconciler) groupDeleted(ctx context.Context, key types.NamespacedName)
 	}
 	r.states.drop(key, date)
 	r.debounce.drop(key)
-	return nil
+	if existed { // pods that name no group cannot be meant for this one any more
+		r.wakeUp(key.Namespace, r.wrong.names(key.Namespace)...)
+	}
+	return r.tellWrongLabel(ctx, key, pods)
 }
 
 // date is what the API server's clock shows; zero: that is not known.

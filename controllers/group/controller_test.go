@@ -29,11 +29,14 @@ type readable struct {
 	*scene
 }
 
+// absent is the name of a group that the API server does not have.
+const absent = "apps"
+
 var errUnwritten = errors.New("nothing can be written")
 
-func (r readable) Get(_ context.Context, _ client.ObjectKey, object client.Object,
+func (r readable) Get(_ context.Context, key client.ObjectKey, object client.Object,
 	_ ...client.GetOption) error {
-	if group, ok := object.(*v1.ElectionGroup); ok {
+	if group, ok := object.(*v1.ElectionGroup); ok && key.Name != absent {
 		r.group.DeepCopyInto(group)
 		return nil
 	}
@@ -41,6 +44,10 @@ func (r readable) Get(_ context.Context, _ client.ObjectKey, object client.Objec
 }
 
 func (r readable) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	if groups, ok := list.(*v1.ElectionGroupList); ok {
+		groups.Items = append(groups.Items, *r.group)
+		return nil
+	}
 	for _, pod := range r.pods {
 		list.(*corev1.PodList).Items = append(list.(*corev1.PodList).Items, *pod)
 	}

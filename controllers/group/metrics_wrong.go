@@ -12,7 +12,7 @@ import (
 var (
 	degradedReasons = []string{
 		"ProcessesCrashed", "ViewsDiffer", reasonNotLinked, reasonAgentMissing, "ProcessesUnknown",
-		reasonRulesUnsupported, reasonTrustNotRestored, reasonForgetIgnored,
+		reasonRulesUnsupported, reasonPodsMislabelled, reasonTrustNotRestored, reasonForgetIgnored,
 		reasonStepDownIgnored, reasonAdoptIgnored, reasonWitnessRefused, reasonWitnessWanted,
 		reasonPriorityDefaulted,
 		reasonTimingAdjusted,

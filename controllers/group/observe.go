@@ -39,6 +39,7 @@ type observation struct {
 	service   seenService                   // the Service that the group asks for
 	held      *roster.Roster                // the newest that an agent of this group object has shown
 	trust     string                        // why new agents may not know the manager; empty: they do
+	strays    string                        // pods that are probably meant for it; empty: none
 	version   string                        // of this manager; empty: not known
 	rules     int32                         // the newest rules level that this manager supports
 }
@@ -94,6 +95,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (obs
 	if held, ok := r.Rosters.Held(key.Namespace, key.Name); ok && held.GroupUID == string(group.UID) {
 		o.held = &held
 	}
+	o.strays = r.wrong.near(key, now)
 	if r.Trust != nil {
 		o.trust = r.Trust.In(key.Namespace)
 	}

@@ -54,6 +54,9 @@ func problems(f findings) []problem {
 	if message := unsupportedAgents(f); message != "" {
 		all = append(all, problem{reasonRulesUnsupported, message})
 	}
+	if f.strays != "" {
+		all = append(all, problem{reasonPodsMislabelled, f.strays})
+	}
 	if f.trust != "" {
 		all = append(all, problem{reasonTrustNotRestored, f.trust})
 	}

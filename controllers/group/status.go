@@ -116,6 +116,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		service:   o.service,
 		label:     d.role.refused,
 		trust:     o.trust,
+		strays:    o.strays,
 		version:   o.version,
 		rules:     o.rules,
 	}

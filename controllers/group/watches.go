@@ -29,6 +29,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	}
 	reports := source.Func(func(ctx context.Context, q queue) error {
 		r.leadsSince = r.Now()
+		r.wake = func(key types.NamespacedName) { q.Add(reconcile.Request{NamespacedName: key}) }
 		r.Sightings.OnChange(func(namespace, group string) {
 			key := types.NamespacedName{Namespace: namespace, Name: group}
 			r.news(q, key)

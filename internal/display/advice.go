@@ -91,6 +91,10 @@ var reasons = map[string]map[string]advice{
 		"ProcessesUnknown": {
 			do: "Read the agent's log: kubectl logs POD -c podesta-agent -n NAMESPACE.",
 		},
+		"PodsMislabelled": {
+			means: "These pods run, and take part in no group.",
+			do:    "Correct the label in the pod template, as the message says, or create that group.",
+		},
 		"TrustNotRestored": {
 			means: "New pods may not join. What runs is not affected.",
 			do:    "Remove what keeps the manager from restoring it, as the message says.",
