@@ -295,10 +295,11 @@ type Timing struct {
 	// leaseMinimumMilliseconds is the shortest lease. Between it and leaseMaximumMilliseconds the
 	// coordinator asks for as short a lease as the network, the machines, its own process and its app
 	// let it hold, and renews it four times while it runs. A failover takes about as long as the
-	// lease. With leaseMaximumMilliseconds the lease never changes. If absent, the profile decides: Fast 100,
-	// Balanced 450, Patient 3000. The coordinator of a large group asks for no lease that makes it
-	// send more than one renewal a millisecond, if leaseMaximumMilliseconds and heartbeatMilliseconds allow a
-	// longer one. With profile Fast, a group of 100 has no lease below 400 ms.
+	// lease. With leaseMaximumMilliseconds the lease never changes. If absent, the profile decides:
+	// Fast 100, Balanced 450, Patient 3000. The coordinator of a large group asks for no lease that
+	// makes it send more than one renewal a millisecond, if leaseMaximumMilliseconds and
+	// heartbeatMilliseconds allow a longer one. With profile Fast, a group of 100 has no lease below
+	// 400 ms.
 	// +optional
 	// +kubebuilder:validation:Minimum=40
 	// +kubebuilder:validation:Maximum=600000

@@ -237,9 +237,32 @@ func (s *sidecar) elect(
 		Logger:      s.logger,
 	})
 	s.links.Store(&links)
-	config := agent.Config{
-		Self:        self.Pod,
-		UID:         self.UID,
+	config := s.config(first, self.Pod, self.UID, links)
+	if client != nil {
+		config.Updates, config.Report, config.Behind = updates, client.Report, client.Hurry
+		config.Again = client.FollowAnew
+		config.Open = func(signed []byte) (roster.Roster, error) {
+			return roster.Open(s.keyring, signed)
+		}
+	}
+	s.running.Store(true)
+	defer s.running.Store(false)
+	err = agent.Run(ctx, config)
+	if client != nil {
+		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellWithin)
+		defer cancel()
+		client.Farewell(leaving)
+	}
+	return err
+}
+
+// config is what the agent of the process of that name and UID runs with.
+func (s *sidecar) config(
+	first *roster.Roster, name, uid string, links transport.Links,
+) agent.Config {
+	return agent.Config{
+		Self:        name,
+		UID:         uid,
 		Incarnation: s.dir.Incarnation,
 		Roster:      *first,
 		Links:       links,
@@ -260,22 +283,6 @@ func (s *sidecar) elect(
 		Pings:       s.pings,
 		Logger:      s.logger,
 	}
-	if client != nil {
-		config.Updates, config.Report, config.Behind = updates, client.Report, client.Hurry
-		config.Again = client.FollowAnew
-		config.Open = func(signed []byte) (roster.Roster, error) {
-			return roster.Open(s.keyring, signed)
-		}
-	}
-	s.running.Store(true)
-	defer s.running.Store(false)
-	err = agent.Run(ctx, config)
-	if client != nil {
-		leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellWithin)
-		defer cancel()
-		client.Farewell(leaving)
-	}
-	return err
 }
 
 // farewellWithin is how long the manager may take to be told that this process has left (MC5).

@@ -23,12 +23,12 @@ func (w *word) Standing() (roster.Hold, bool, string) { return w.hold, w.admitte
 // A pod is ready once its process votes, or once the manager has admitted it and says that the group
 // cannot take it. Until then the probe says in a sentence what it waits for.
 func TestReadiness(t *testing.T) {
-	const now = lease.Instant(time.Hour)
+	const now = time.Hour
 	clocks := ClocksFunc(func() lease.Reading { return lease.Reading{Boot: now} })
 	admitted := &word{admitted: true}
 	votes := View{Name: "p1", Safety: roster.Guarded, Votes: true}
 	silent := votes
-	silent.VotesFrom = now + lease.Instant(600*time.Millisecond)
+	silent.VotesFrom = now + 600*time.Millisecond
 	for _, c := range []struct {
 		name    string
 		view    View

@@ -8,7 +8,8 @@ import (
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
 
-// NotUpdated means that nobody keeps the status up to date, so that it may describe what is long over.
+// NotUpdated means that nobody keeps the status up to date, so that it may describe what is long
+// over.
 const NotUpdated State = "NotUpdated"
 
 // Current is how current a status is. The status itself does not say that: a manager writes it when

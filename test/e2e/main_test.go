@@ -53,7 +53,7 @@ func onCluster(m *testing.M) (code int, err error) {
 		}
 	}()
 	slow := filepath.Join(state, "slow")
-	if err := os.WriteFile(slow, []byte(slowApp), 0o700); err != nil { //nolint:gosec // it is a program
+	if err := os.WriteFile(slow, []byte(slowApp), 0o700); err != nil {
 		return 1, err
 	}
 	cluster, err := stage.Up(context.Background(), root, state, os.Stderr, "--workloads", "--image=slow="+slow)

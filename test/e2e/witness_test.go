@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -98,12 +99,14 @@ func (g *group) witnessIsLost(epoch int64) {
 	g.shows("scheduler-1")
 }
 
-// witnessStaysOne takes the witness's label off, and has a roster made.
+// witnessStaysOne tries to take the witness's label off and to give it a priority.
 func (g *group) witnessStaysOne() {
 	g.t.Helper()
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: g.Namespace, Name: theWitness}}
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"podesta.dev/witness":null}}}`))
-	g.must(g.Patch(g.t.Context(), pod, patch))
+	if err := g.Patch(g.t.Context(), pod, patch); !apierrors.IsForbidden(err) {
+		g.t.Errorf("its label is taken off: %v", err)
+	}
 	g.edit(func(s *v1.ElectionGroupSpec) {
 		s.Processes = []v1.Process{{Name: theWitness, Priority: new(int32(100))}}
 		s.Timing.TimeoutMilliseconds = 6000
@@ -113,7 +116,7 @@ func (g *group) witnessStaysOne() {
 	eg := g.shows("scheduler-1")
 	for _, row := range eg.Status.Processes {
 		if row.Name == theWitness && (*row.Priority != 0 || row.NotCandidate != v1.NotCandidateWitness) {
-			g.t.Errorf("its label is gone, and it has priority %d, notCandidate %q", *row.Priority, row.NotCandidate)
+			g.t.Errorf("it has priority %d, notCandidate %q", *row.Priority, row.NotCandidate)
 		}
 	}
 }
