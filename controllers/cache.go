@@ -19,12 +19,19 @@ import (
 // group's label, the trust ConfigMaps and groups, and keeps nothing that it does not read. Of
 // Services it reads what it has applied to them, and of groups who else owns fields of the status.
 // A kind that watchAhead does not name cannot be read.
-func CacheOptions() cache.Options {
+//
+// If namespaces are given, the cache holds only these, and the manager needs no rights in others.
+func CacheOptions(namespaces ...string) cache.Options {
 	inGroup, err := labels.NewRequirement(v1.GroupLabel, selection.Exists, nil)
 	if err != nil {
 		panic(err) // the label is a constant
 	}
+	only := make(map[string]cache.Config, len(namespaces))
+	for _, namespace := range namespaces {
+		only[namespace] = cache.Config{}
+	}
 	return cache.Options{
+		DefaultNamespaces:           only,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{

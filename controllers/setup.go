@@ -43,7 +43,10 @@ type Options struct {
 	// Namespace and PodName are the manager's own; without a PodName it does not run in a pod, and
 	// marks none as the leader.
 	Namespace, PodName string
-	Registry           prometheus.Registerer
+	// Namespaces are those that the manager is restricted to, as CacheOptions has them. If empty, it
+	// manages the groups of all.
+	Namespaces []string
+	Registry   prometheus.Registerer
 	// Debounce is how long news of a group is gathered before a pass; zero is
 	// group.DefaultDebounce.
 	Debounce time.Duration
@@ -194,9 +197,10 @@ func setupGroups(ctx context.Context, mgr ctrl.Manager, options Options, rosters
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	leftovers := &group.LeftoverRoles{
-		Client: mgr.GetClient(),
-		Live:   mgr.GetAPIReader(),
-		Logger: options.Logger,
+		Client:     mgr.GetClient(),
+		Live:       mgr.GetAPIReader(),
+		Namespaces: options.Namespaces,
+		Logger:     options.Logger,
 	}
 	if err := mgr.Add(leftovers); err != nil {
 		return err

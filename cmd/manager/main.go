@@ -85,7 +85,7 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                              scheme,
-		Cache:                               controllers.CacheOptions(),
+		Cache:                               controllers.CacheOptions(o.namespaces...),
 		MapperProvider:                      controllers.NewMapper,
 		Metrics:                             metricsserver.Options{BindAddress: "0"}, // see addMetrics
 		PprofBindAddress:                    o.pprofAddress,
@@ -107,15 +107,16 @@ func run(ctx context.Context, o options, logger *slog.Logger) error {
 		return sockets.Listen(ctx, "tcp", o.rosterAddress)
 	}
 	err = controllers.Setup(ctx, mgr, controllers.Options{
-		Listen:    listen,
-		Namespace: o.namespace,
-		PodName:   os.Getenv("POD_NAME"),
-		Registry:  metrics.Registry,
-		Version:   version,
-		Rules:     lease.Rules,
-		Clock:     clock,
-		Writes:    writes,
-		Logger:    logger,
+		Listen:     listen,
+		Namespace:  o.namespace,
+		Namespaces: o.namespaces,
+		PodName:    os.Getenv("POD_NAME"),
+		Registry:   metrics.Registry,
+		Version:    version,
+		Rules:      lease.Rules,
+		Clock:      clock,
+		Writes:     writes,
+		Logger:     logger,
 	})
 	if err != nil {
 		return err

@@ -8,7 +8,11 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // options are the manager's flags.
@@ -22,6 +26,7 @@ type options struct {
 	leaderElect    bool
 	lease          leaseTimes
 	namespace      string
+	namespaces     []string // if not empty, it is restricted to these; its own is among them
 	logLevel       slog.Level
 	version        bool
 }
@@ -53,15 +58,32 @@ func parseOptions(flags *flag.FlagSet, arguments []string, output io.Writer) (op
 	o.lease.flags(flags)
 	flags.StringVar(&o.namespace, "namespace", namespace,
 		"the manager's own namespace, which holds its lease and its CA")
+	flags.Func("namespaces", "the namespaces, separated by commas, whose groups to manage; its own "+
+		"is always among them, and it needs no rights in others; without this flag, all", o.restrict)
 	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "debug, info, warn or error")
 	flags.BoolVar(&o.version, "version", false, "print the version and exit")
 	if err := flags.Parse(arguments); err != nil {
 		return o, err
 	}
+	if len(o.namespaces) > 0 && !slices.Contains(o.namespaces, o.namespace) {
+		o.namespaces = append(o.namespaces, o.namespace)
+	}
 	if flags.NArg() > 0 {
 		return o, fmt.Errorf("unexpected argument %q: the manager takes flags only", flags.Arg(0))
 	}
 	return o, o.validate()
+}
+
+// restrict reads --namespaces. A name that is no namespace's would have the manager wait for it.
+func (o *options) restrict(list string) error {
+	o.namespaces = nil
+	for name := range strings.SplitSeq(list, ",") {
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return fmt.Errorf("%q is no name of a namespace: %s", name, problems[0])
+		}
+		o.namespaces = append(o.namespaces, name)
+	}
+	return nil
 }
 
 func (o options) validate() error {

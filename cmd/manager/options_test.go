@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"flag"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,6 +46,24 @@ func TestWhereOtherManagersReachThisOne(t *testing.T) {
 	}
 }
 
+// A manager that is restricted to namespaces manages its own, too.
+func TestNamespaces(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "elections")
+	for _, test := range []struct {
+		argument string
+		want     []string
+	}{
+		{"--namespaces=shop,bar", []string{"shop", "bar", "elections"}},
+		{"--namespaces=shop,elections", []string{"shop", "elections"}},
+		{"--log-level=info", nil},
+	} {
+		o, err := parse(test.argument)
+		if err != nil || !slices.Equal(o.namespaces, test.want) {
+			t.Errorf("%s: %v, %v; want %v", test.argument, o.namespaces, err, test.want)
+		}
+	}
+}
+
 func TestBadFlagsSayWhatIsWrong(t *testing.T) {
 	for _, test := range []struct {
 		arguments []string
@@ -54,6 +73,8 @@ func TestBadFlagsSayWhatIsWrong(t *testing.T) {
 		{[]string{"--roster-address=0"}, `--roster-address "0": must be`},
 		{[]string{"--health-address=:http-something"}, `--health-address`},
 		{[]string{"--metrics-address=localhost"}, `--metrics-address`},
+		{[]string{"--namespaces=shop, bar"}, `" bar" is no name of a namespace`},
+		{[]string{"--namespaces="}, `"" is no name of a namespace`},
 		{[]string{"--metrics-cert-dir=/certs", "--metrics-secure=false"}, "--metrics-cert-dir has no effect"},
 		{[]string{"--leader-elect-lease-duration=2500ms"}, "must be whole seconds"},
 		{[]string{"--leader-elect-lease-duration=0s"}, "must be whole seconds, 1s or more"},

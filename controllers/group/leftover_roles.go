@@ -7,6 +7,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -22,7 +23,9 @@ import (
 type LeftoverRoles struct {
 	Client client.Client
 	Live   client.Reader // asks the API server: the cache holds pods of groups only
-	Logger *slog.Logger
+	// Namespaces are those that the manager is restricted to. If empty, it sweeps all of them.
+	Namespaces []string
+	Logger     *slog.Logger
 }
 
 // A sweep that failed is made again, by and by less often: each reads the pods of all namespaces,
@@ -71,14 +74,24 @@ func (l *LeftoverRoles) sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pods := &corev1.PodList{}
-	if err := l.Live.List(ctx, pods, client.MatchingLabelsSelector{Selector: leftover}); err != nil {
-		return fmt.Errorf("find pods with label %s and without a group: %w", v1.RoleLabel, err)
+	namespaces := l.Namespaces
+	if len(namespaces) == 0 {
+		namespaces = []string{metav1.NamespaceAll}
+	}
+	var all []corev1.Pod
+	for _, namespace := range namespaces {
+		pods := &corev1.PodList{}
+		err := l.Live.List(ctx, pods, client.InNamespace(namespace),
+			client.MatchingLabelsSelector{Selector: leftover})
+		if err != nil {
+			return fmt.Errorf("find pods with label %s and without a group: %w", v1.RoleLabel, err)
+		}
+		all = append(all, pods.Items...)
 	}
 	failed := 0
 	var first error
-	for i := range pods.Items {
-		pod := byuid.PodOf(&pods.Items[i])
+	for i := range all {
+		pod := byuid.PodOf(&all[i])
 		if _, err := byuid.RemoveLabel(ctx, l.Client, pod, v1.RoleLabel, roleOwner); err != nil {
 			if failed++; failed == 1 {
 				first = fmt.Errorf("take label %s off pod %s/%s: %w", v1.RoleLabel, pod.Namespace,

@@ -34,8 +34,9 @@ type Manager struct {
 
 // ManagerOptions say how a manager runs.
 type ManagerOptions struct {
-	Namespace string
-	Address   string // at which agents find it; "" is any
+	Namespace  string
+	Namespaces []string // that it is restricted to; none: it is not restricted
+	Address    string   // at which agents find it; "" is any
 	// Wrap, if there is one, is between the manager and the API server.
 	Wrap func(http.RoundTripper) http.RoundTripper
 	// Log, if there is one, gets what controller-runtime and client-go log.
@@ -62,7 +63,7 @@ func (s *Server) StartManager(t *testing.T, o ManagerOptions) *Manager {
 	mgr, err := ctrl.NewManager(account, ctrl.Options{
 		Scheme:                        s.Kube.Scheme(),
 		Logger:                        logr.FromSlogHandler(o.Log),
-		Cache:                         controllers.CacheOptions(),
+		Cache:                         controllers.CacheOptions(o.Namespaces...),
 		Metrics:                       metricsserver.Options{BindAddress: "0"},
 		LeaderElection:                true,
 		LeaderElectionID:              "podesta-manager",
@@ -79,11 +80,12 @@ func (s *Server) StartManager(t *testing.T, o ManagerOptions) *Manager {
 	Must(t, err)
 	t.Cleanup(func() { _ = listener.Close() }) // if the manager never began to serve
 	options := controllers.Options{
-		Namespace: o.Namespace,
-		Registry:  prometheus.NewRegistry(),
-		Listen:    func(context.Context) (net.Listener, error) { return listener, nil },
-		Clock:     clock,
-		Logger:    slog.New(slog.DiscardHandler),
+		Namespace:  o.Namespace,
+		Namespaces: o.Namespaces,
+		Registry:   prometheus.NewRegistry(),
+		Listen:     func(context.Context) (net.Listener, error) { return listener, nil },
+		Clock:      clock,
+		Logger:     slog.New(slog.DiscardHandler),
 	}
 	for _, e := range o.Edit {
 		e(&options)
