@@ -10,6 +10,9 @@ MAKEFLAGS += --no-print-directory
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 IMAGES  ?= ghcr.io/podesta-dev
 TAG     ?= latest
+# The images that manifests name; with these, one may be named by its digest: AGENT_IMAGE=ghcr.io/acme/agent@sha256:…
+MANAGER_IMAGE ?= $(IMAGES)/manager:$(TAG)
+AGENT_IMAGE   ?= $(IMAGES)/agent:$(TAG)
 # Where there is no kubectl, the one that the tests use.
 KUBECTL ?= $(shell command -v kubectl || echo "$$(bin/cluster assets --programs kubectl)/kubectl")
 # KIND_UP brings a kind cluster up: COMMAND NAME WORKERS KUBECONFIG.
@@ -135,7 +138,7 @@ verify-tree:
 	@echo "verify: no test sleeps in real time"
 	@sleepers=$$(git grep --untracked -l 'time\.Sleep(' -- '*_test.go' | xargs -r grep -L -e '"testing/synctest"' -e '/test/bubble"' || true); \
 	  if [ -n "$$sleepers" ]; then printf 'these sleep outside a bubble (test/bubble); wait for the event:\n%s\n' "$$sleepers"; exit 1; fi
-	@for module in $(MODULES) hack/tools/install hack/kind; do \
+	@for module in $(MODULES) hack/tools/install hack/tools/chart hack/kind; do \
 	  echo "verify: go mod tidy in $$module"; \
 	  go -C $$module mod tidy -diff || { echo "run: go -C $$module mod tidy"; exit 1; }; \
 	done
@@ -304,9 +307,19 @@ build-installer: ## Write dist/install.yaml and dist/inject.yaml, with the image
 
 # The chart's folder config is a link to config/, which Helm follows; test/install compares the rest.
 CHART := charts/podesta
+CHART_TOOL := go tool -modfile=$(CURDIR)/hack/tools/chart/go.mod
+CHART_DOCS := $(CHART_TOOL) helm-docs --chart-search-root $(CHART) --sort-values-order file --log-level warning
+
+.PHONY: chart-docs
+chart-docs: ## Write the chart's README from its values.yaml.
+	@echo "chart-docs: $(CHART)/README.md"
+	@$(CHART_DOCS)
 
 .PHONY: helm
-helm: install-tools ## Lint and render the chart with Helm 4 and Helm 3, and package it into bin/.
+helm: install-tools ## Lint, render and test the chart with Helm 4 and Helm 3, and package it into bin/.
+	@echo "helm: helm-docs and helm-unittest (the first time builds them)"
+	@$(CHART_DOCS) --dry-run | diff $(CHART)/README.md - || { echo "run: make chart-docs"; exit 1; }
+	@$(CHART_TOOL) helm-unittest --strict $(CHART)
 	@for helm in helm.sh/helm/v4/cmd/helm helm.sh/helm/v3/cmd/helm; do \
 	  echo "helm: $$helm lint and template"; \
 	  $(INSTALL) $$helm lint --strict --quiet $(CHART); \
@@ -322,7 +335,7 @@ clean: ## Remove bin/. The caches of Go and of the control plane stay.
 
 ##@ Deploy to the cluster of your kubeconfig
 
-MANIFESTS = $(INSTALL) kustomize build config/$(1) | sed 's|ghcr.io/podesta-dev/\([a-z]*\):latest|$(IMAGES)/\1:$(TAG)|'
+MANIFESTS = $(INSTALL) kustomize build config/$(1) | sed -e 's|ghcr.io/podesta-dev/manager:latest|$(MANAGER_IMAGE)|' -e 's|ghcr.io/podesta-dev/agent:latest|$(AGENT_IMAGE)|'
 
 .PHONY: install
 install: ## Install the CRD.

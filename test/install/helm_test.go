@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -15,8 +14,11 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	controlplane "sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/podesta-dev/podesta/test/envtest"
 )
 
 // helms are the Helms that the chart is for, as hack/tools/install pins them.
@@ -78,7 +80,7 @@ func TestInjection(t *testing.T) {
 					all[validating] != nil, test.mutating, test.validating)
 			}
 		}
-		all := template(t, helm, set("image.registry=registry.example.com", "inject.image.tag=v1.2.3")...)
+		all := template(t, helm, set("images=registry.example.com/podesta-dev", "inject.image.tag=v1.2.3")...)
 		for _, name := range []string{mutating, validating} {
 			if text := fmt.Sprint(all[name].Object); !strings.Contains(text, "'registry.example.com/podesta-dev/agent:v1.2.3'") {
 				t.Errorf("%s: the image of the values is not in %s:\n%s", helm, name, text)
@@ -110,7 +112,7 @@ func compare(t *testing.T, manifest, rendered objects) {
 
 // TestValues sets what a value is for, and looks where it should arrive.
 func TestValues(t *testing.T) {
-	private := []string{"image.registry=registry.example.com:5000", "image.repository=mirror/podesta", "image.tag=v1.2.3",
+	private := []string{"image.repository=registry.example.com:5000/mirror/podesta", "image.tag=v1.2.3",
 		"imagePullSecrets[0].name=pull"}
 	digest := "sha256:" + strings.Repeat("0a", 32)
 	for _, helm := range helms {
@@ -127,7 +129,7 @@ func TestValues(t *testing.T) {
 			t.Errorf("priority class is %q", pod.PriorityClassName)
 		}
 
-		all = template(t, helm, set(append(private, "image.digest="+digest, "replicas=1", "metrics.certificateSecret=metrics-tls")...)...)
+		all = template(t, helm, set(append(private, "image.digest="+digest, "replicaCount=1", "metrics.certificateSecret=metrics-tls")...)...)
 		pod = as[appsv1.Deployment](t, all, "Deployment", "podesta-manager").Spec.Template.Spec
 		if image := pod.Containers[0].Image; image != "registry.example.com:5000/mirror/podesta@"+digest {
 			t.Errorf("image is %s, want the digest", image)
@@ -154,9 +156,13 @@ func TestValues(t *testing.T) {
 			t.Errorf("the interval of the values is not in %s", text)
 		}
 
-		all = template(t, helm, set("metrics.enabled=false", "crds.install=false", "networkPolicy.rosterFrom[0].ipBlock.cidr=10.0.0.0/8")...)
+		all = template(t, helm, set("metrics.enabled=false", "crds.enabled=false", "networkPolicy.rosterFrom[0].ipBlock.cidr=10.0.0.0/8")...)
 		if all[key("Service", "podesta-metrics")] != nil || all[key("CustomResourceDefinition", "electiongroups.podesta.dev")] != nil {
 			t.Error("metrics or CRDs are there, and are switched off")
+		}
+		definition := template(t, helm, "--set", "crds.keep=false")[key("CustomResourceDefinition", "electiongroups.podesta.dev")]
+		if kept := definition.GetAnnotations()[keep]; kept != "" {
+			t.Errorf("with crds.keep=false, the definition's policy is %q", kept)
 		}
 		managers := as[appsv1.Deployment](t, all, "Deployment", "podesta-manager")
 		rules := as[networkingv1.NetworkPolicy](t, all, "NetworkPolicy", "podesta-manager").Spec.Ingress
@@ -180,7 +186,9 @@ func set(values ...string) []string {
 // TestBadValuesAreRefused: a misspelt value is an error, not a default.
 func TestBadValuesAreRefused(t *testing.T) {
 	for _, helm := range helms {
-		for _, bad := range []string{"replica=3", "replicas=0", "image.digest=latest",
+		for _, bad := range []string{"replicas=3", "replicaCount=0", "image.digest=latest",
+			"image.repository=ghcr.io/acme/manager:v1", "images=ghcr.io/acme/", "namespaces={Shop}",
+			"inject.resources.limits.memory=much", "inject.resources.limit=1Gi",
 			"image.pullPolicy=Sometimes", "imagePullSecrets[0]=pull", "logLevel=loud",
 			"metrics.serviceMonitor.enable=true", "leaderElection.leaseDuration=2500ms",
 			"podLabels.mesh=false", "nodeSelector.dedicated=true", "metrics.dashboards.labels.shown=1"} {
@@ -207,21 +215,33 @@ func saidBy(err error) string {
 	return ""
 }
 
-// TestHelmInstallsUpgradesAndUninstalls on a cluster of its own. The groups' definition stays, so
-// that no group is lost.
-func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
-	server := &envtest.Environment{
+// newServer starts an API server of the test's own, and returns it with the kubeconfig of an
+// administrator.
+func newServer(t *testing.T) (own *envtest.Server, kubeconfig string) {
+	t.Helper()
+	own = &envtest.Server{Environment: &controlplane.Environment{
 		UseExistingCluster:       new(false),
-		ControlPlaneStartTimeout: time.Minute,
-		ControlPlaneStopTimeout:  time.Minute,
-	}
-	config, err := server.Start()
+		ControlPlaneStartTimeout: patience,
+		ControlPlaneStopTimeout:  patience,
+	}}
+	var err error
+	own.Config, err = own.Start()
 	must(t, err)
-	defer func() { must(t, server.Stop()) }()
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	must(t, os.WriteFile(file, server.KubeConfig, 0o600))
-	admin, err := client.New(config, client.Options{Scheme: kube.Scheme()})
+	t.Cleanup(func() { must(t, own.Stop()) })
+	own.Kube, err = client.NewWithWatch(own.Config, client.Options{Scheme: kube.Scheme()})
 	must(t, err)
+	own.Core, err = kubernetes.NewForConfig(own.Config)
+	must(t, err)
+	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	must(t, os.WriteFile(kubeconfig, own.KubeConfig, 0o600))
+	return own, kubeconfig
+}
+
+// TestHelmInstallsUpgradesRollsBackAndUninstalls on a cluster of its own. The groups' definition stays, so
+// that no group is lost.
+func TestHelmInstallsUpgradesRollsBackAndUninstalls(t *testing.T) {
+	own, file := newServer(t)
+	admin := own.Kube
 	definition := &unstructured.Unstructured{}
 	definition.SetAPIVersion("apiextensions.k8s.io/v1")
 	definition.SetKind("CustomResourceDefinition")
@@ -231,7 +251,7 @@ func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 		for _, verb := range [][]string{
 			{"install", "podesta", chart, "--create-namespace", "--dry-run=server"},
 			{"install", "podesta", chart, "--create-namespace"},
-			{"upgrade", "podesta", chart, "--set", "replicas=3"},
+			{"upgrade", "podesta", chart, "--set", "replicaCount=3"},
 		} {
 			_, err := tool(helm, append(verb, on...)...)
 			must(t, err)
@@ -242,7 +262,13 @@ func TestHelmInstallsUpgradesAndUninstalls(t *testing.T) {
 		if *deployment.Spec.Replicas != 3 {
 			t.Errorf("%s: %d replicas after the upgrade, want 3", helm, *deployment.Spec.Replicas)
 		}
-		_, err := tool(helm, append([]string{"uninstall", "podesta"}, on...)...)
+		_, err := tool(helm, append([]string{"rollback", "podesta", "1"}, on...)...)
+		must(t, err)
+		must(t, admin.Get(t.Context(), at, deployment))
+		if *deployment.Spec.Replicas != 2 {
+			t.Errorf("%s: %d replicas after the rollback, want 2", helm, *deployment.Spec.Replicas)
+		}
+		_, err = tool(helm, append([]string{"uninstall", "podesta"}, on...)...)
 		must(t, err)
 		if err := admin.Get(t.Context(), at, deployment); !apierrors.IsNotFound(err) {
 			t.Errorf("%s: after uninstalling, the Deployment: %v; want it gone", helm, err)
