@@ -31,7 +31,7 @@ LINT    := go tool -modfile=$(CURDIR)/hack/tools/go.mod golangci-lint-kube-api-l
 # client; what uses both is in bench and examples. The API is required, and a release does that without a replace: CONTRIBUTING.md.
 MODULES := . api client bench examples hack/cluster hack/tools
 SCRIPTS := .ci/run .ci/prepare-kind hack/api/check hack/check hack/fuzz hack/nightly hack/stages.sh hack/verify-generated.sh \
-  hack/kind/up hack/kind/down hack/kind/load hack/kind/deploy hack/packages test/chaos/run examples/shell/lead.sh
+  hack/kind/up hack/kind/down hack/kind/load hack/kind/deploy hack/kind/helm hack/packages test/chaos/run examples/shell/lead.sh
 GO_DIRS := api bench client cmd controllers examples hack internal test
 
 # The race detector needs a C compiler; without one the tests run all the same, and say so. What go vet checks is

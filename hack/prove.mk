@@ -45,6 +45,10 @@ rollouts: build ## Roll out Deployments and StatefulSets on the local cluster, a
 
 ##@ Prove
 
+.PHONY: kind-helm
+kind-helm: install-tools ## Install, upgrade, roll back and uninstall the chart on a kind cluster with Helm 4 and 3 (Docker; minutes).
+	@KIND_UP=$(KIND_UP) IMAGES=$(IMAGES) hack/kind/helm
+
 SEEDS     ?= 10000
 FIRST     ?= 1
 PROCESSES ?= 3
