@@ -2,10 +2,25 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// ElectionReason is the reason why an election was started.
+// ElectionReason is the reason why an election was started, or why the group got another
+// coordinator without one.
 //
-// +kubebuilder:validation:Enum=Started;CoordinatorUnreachable;RosterChanged;TwoCoordinators;AnnouncementMissing;Withdrawn;Asked
+// +kubebuilder:validation:Enum=Started;CoordinatorUnreachable;RosterChanged;TwoCoordinators;AnnouncementMissing;Withdrawn;Asked;Preempted;HandedOver;Drained;SteppedDown;Rolled
 type ElectionReason string
+
+// The reasons of elections that somebody wanted.
+const (
+	// ReasonPreempted: a process took over from a coordinator that ran and has a lower priority.
+	ReasonPreempted ElectionReason = "Preempted"
+	// ReasonHandedOver: the coordinator was asked to end.
+	ReasonHandedOver ElectionReason = "HandedOver"
+	// ReasonDrained: the coordinator's pod was evicted, as kubectl drain does.
+	ReasonDrained ElectionReason = "Drained"
+	// ReasonSteppedDown: an operator asked the coordinator to step down.
+	ReasonSteppedDown ElectionReason = "SteppedDown"
+	// ReasonRolled: the coordinator's pod was deleted during a rollout.
+	ReasonRolled ElectionReason = "Rolled"
+)
 
 // ElectionStatus describes an election that gave the group its coordinator. Who started it, why,
 // and what it cost is what the agents report of it, so it may be absent and may come later.
@@ -21,7 +36,8 @@ type ElectionStatus struct {
 	// +kubebuilder:validation:MaxLength=300
 	ID string `json:"id,omitempty"`
 
-	// reason is the reason why the initiator started it.
+	// reason is the reason why the initiator started it. The manager itself finds Preempted,
+	// HandedOver, Drained, SteppedDown and Rolled.
 	// +optional
 	Reason ElectionReason `json:"reason,omitempty"`
 

@@ -17,9 +17,12 @@ import (
 
 // reasons are the reasons that are shown, a cause before what may follow from it: when a
 // coordinator withdraws, others may soon miss it, too. An agent of another version may say others,
-// which are left out. Asked is no cause.
-var reasons = []v1.ElectionReason{"Withdrawn", "CoordinatorUnreachable", "RosterChanged", "Started",
+// which are left out. Asked is no cause. Those that the manager finds itself come first.
+var reasons = []v1.ElectionReason{v1.ReasonSteppedDown, v1.ReasonDrained, v1.ReasonRolled,
+	v1.ReasonHandedOver, "Withdrawn", unreachable, "RosterChanged", v1.ReasonPreempted, "Started",
 	"TwoCoordinators", "AnnouncementMissing"}
+
+const unreachable v1.ElectionReason = "CoordinatorUnreachable"
 
 // accountOf returns the account of a process; nil: it has given none, or one that names no
 // election.
@@ -58,13 +61,18 @@ func decisionOf(all []process, coordinator string) string {
 }
 
 // accountsOf returns all accounts of a decision. An initiator that is no process of this group is
-// left out of them.
-func accountsOf(all []process, decision string, known func(string) bool) []roster.Election {
+// left out of them. If the coordinator before it says that it started, it had ended before, and that
+// was the cause.
+func accountsOf(all []process, e v1.ElectionStatus, known func(string) bool) []roster.Election {
 	var accounts []roster.Election
 	for _, p := range all {
-		if e := accountOf(p); e != nil && e.Decision == decision {
-			account := *e
-			if !known(account.Initiator) {
+		if told := accountOf(p); told != nil && told.Decision == e.ID {
+			account := *told
+			victim := account.Initiator == e.From && e.From != e.To
+			if victim && account.Reason == "Started" {
+				account.Reason = string(unreachable)
+			}
+			if !known(account.Initiator) || victim && account.Reason == string(unreachable) {
 				account.Initiator = ""
 			}
 			accounts = append(accounts, account)

@@ -42,7 +42,8 @@ func electionsOf(all []process, chosen choice, o observation) []v1.ElectionStatu
 	if chosen.name == "" {
 		return elections
 	}
-	if isElected(all, chosen, elections, o) {
+	isNew := isElected(all, chosen, elections, o)
+	if isNew {
 		elections = slices.Insert(elections, 0, newElection(chosen, elections, o))
 		elections = elections[:min(len(elections), maxElections)]
 	}
@@ -54,8 +55,9 @@ func electionsOf(all []process, chosen choice, o observation) []v1.ElectionStatu
 	}
 	if elections[0].ID != "" {
 		elections[0] = complete(elections[0],
-			accountsOf(all, elections[0].ID, knownNames(all, elections[0], o)))
+			accountsOf(all, elections[0], knownNames(all, elections[0], o)))
 	}
+	elections[0] = plan(elections[0], isNew, all, o)
 	return elections
 }
 

@@ -18,46 +18,40 @@ import (
 type notification struct{ kind, reason, action, note string }
 
 // statusEvents tells what changed between two published statuses. A row that appears in the table
-// is no change of state.
-func statusEvents(was, is v1.ElectionGroupStatus) []notification {
+// is no change of state. Asked says which processes were asked to end (see endings).
+func statusEvents(was, is v1.ElectionGroupStatus,
+	asked map[string]v1.ElectionReason) []notification {
 	var all []notification
 	states := map[string]v1.ProcessState{}
 	for _, row := range was.Processes {
 		states[row.Name] = row.State
 	}
-	var crashed, recovered []string
+	var crashed, ended, recovered []string
 	for _, row := range is.Processes {
 		before, known := states[row.Name]
 		switch {
 		case known && before != v1.ProcessCrashed && row.State == v1.ProcessCrashed:
-			crashed = append(crashed, row.Name)
+			if why, ok := asked[row.Name]; ok && why != v1.ReasonSteppedDown {
+				ended = append(ended, row.Name)
+			} else {
+				crashed = append(crashed, row.Name)
+			}
 		case before == v1.ProcessCrashed &&
 			(row.State == v1.ProcessNormal || row.State == v1.ProcessCoordinator):
 			recovered = append(recovered, row.Name)
 		}
 	}
-	if len(crashed) > 0 {
-		all = append(
-			all,
-			notification{
-				corev1.EventTypeWarning,
-				"ProcessCrashed",
-				"Observe",
-				crashedMessage(crashed),
-			},
-		)
+	observed := func(kind, reason string, names []string, one, many string) {
+		if len(names) > 0 {
+			all = append(all, notification{kind, reason, "Observe",
+				enumerate(names) + " " + plural(len(names), one, many)})
+		}
 	}
-	if len(recovered) > 0 {
-		note := fmt.Sprintf("%s %s recovered", enumerate(recovered),
-			plural(len(recovered), "has", "have"))
-		all = append(all, notification{corev1.EventTypeNormal, "ProcessRecovered", "Observe", note})
-	}
-	return slices.Concat(all, coordinatorEvents(was, is), stalledEvents(was, is))
-}
-
-// crashedMessage names processes that have crashed.
-func crashedMessage(names []string) string {
-	return fmt.Sprintf("%s %s crashed", enumerate(names), plural(len(names), "has", "have"))
+	observed(corev1.EventTypeWarning, "ProcessCrashed", crashed, "has crashed", "have crashed")
+	observed(corev1.EventTypeNormal, "ProcessEnded", ended, "has ended, as it was asked to",
+		"have ended, as they were asked to")
+	observed(corev1.EventTypeNormal, "ProcessRecovered", recovered, "has recovered", "have recovered")
+	return slices.Concat(all, coordinatorEvents(was, is, asked), stalledEvents(was, is))
 }
 
 // stalledEvents tells that nothing will change until a user acts, once for each reason.
@@ -90,15 +84,28 @@ func shorten(note string) string {
 	return strings.ToValidUTF8(note[:longestNote-len(more)], "") + more
 }
 
-func coordinatorEvents(was, is v1.ElectionGroupStatus) []notification {
+// coordinatorEvents tells that the coordinator is another one. That an earlier one is gone is a
+// warning, unless it was wanted: then the event has the reason of the election.
+func coordinatorEvents(was, is v1.ElectionGroupStatus,
+	asked map[string]v1.ElectionReason) []notification {
 	var all []notification
 	before, now := coordinatorName(was), coordinatorName(is)
 	if before == now {
 		return nil
 	}
-	if before != "" {
-		all = append(all,
-			notification{corev1.EventTypeWarning, "CoordinatorLost", "Observe", lossNote(was, is)})
+	reason := asked[before]
+	if now != "" && len(is.Elections) > 0 && is.Elections[0].From == before &&
+		plannedReasons[is.Elections[0].Reason] != "" {
+		reason = is.Elections[0].Reason
+	}
+	switch why, planned := plannedReasons[reason]; {
+	case before == "":
+	case planned:
+		all = append(all, notification{corev1.EventTypeNormal, string(reason), "Observe",
+			lossOf(was) + ": " + why})
+	default:
+		all = append(all, notification{corev1.EventTypeWarning, "CoordinatorLost", "Observe",
+			lossOf(was) + ": " + lossNote(was, is)})
 	}
 	if now != "" {
 		all = append(all,
@@ -123,15 +130,24 @@ func coordinatorName(s v1.ElectionGroupStatus) string {
 	return s.Coordinator.Name
 }
 
+func lossOf(was v1.ElectionGroupStatus) string {
+	return fmt.Sprintf("%s is no longer the coordinator%s", coordinatorName(was),
+		underEpoch(epochOf(was)))
+}
+
+// lossNote says what is known of the process that was the coordinator.
 func lossNote(was, is v1.ElectionGroupStatus) string {
-	name := coordinatorName(was)
-	i := slices.IndexFunc(is.Processes, func(row v1.ProcessStatus) bool { return row.Name == name })
-	if i < 0 {
-		return fmt.Sprintf("%s is no longer the coordinator%s: its pod is gone", name,
-			underEpoch(epochOf(was)))
+	i := slices.IndexFunc(is.Processes,
+		func(row v1.ProcessStatus) bool { return row.Name == coordinatorName(was) })
+	switch {
+	case i < 0:
+		return "its pod is gone"
+	case is.Processes[i].NotCandidate != "":
+		return fmt.Sprintf("its state is %s, and it is no candidate (%s)", is.Processes[i].State,
+			is.Processes[i].NotCandidate)
+	default:
+		return fmt.Sprintf("its state is %s", is.Processes[i].State)
 	}
-	return fmt.Sprintf("%s is no longer the coordinator%s: its state is %s", name,
-		underEpoch(epochOf(was)), is.Processes[i].State)
 }
 
 func electionNote(is v1.ElectionGroupStatus) string {

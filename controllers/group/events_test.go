@@ -45,7 +45,7 @@ func TestViewEvents(t *testing.T) {
 			"ProcessCrashed a, b, c, d, e and 2 more have crashed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := tell(statusEvents(status(test.was), status(test.is))); got != test.want {
+			if got := tell(statusEvents(status(test.was), status(test.is), nil)); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 		})

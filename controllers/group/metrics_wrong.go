@@ -12,6 +12,7 @@ import (
 var (
 	degradedReasons = []string{
 		"ProcessesCrashed", "ViewsDiffer", reasonNotLinked, reasonAgentMissing, "ProcessesUnknown",
+		"ProcessesMissing",
 		reasonRulesUnsupported, reasonPodsMislabelled, reasonTrustNotRestored, reasonForgetIgnored,
 		reasonStepDownIgnored, reasonAdoptIgnored, reasonWitnessRefused, reasonWitnessWanted,
 		reasonPriorityDefaulted,

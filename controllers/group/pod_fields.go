@@ -71,10 +71,11 @@ func containerFields(all []corev1.Container) []corev1.Container {
 	return some
 }
 
-// conditionFields keeps the condition in which the kubelet says that a pod is over.
+// conditionFields keeps the condition in which the kubelet says that a pod is over, and that it is
+// evicted.
 func conditionFields(all []corev1.PodCondition) (some []corev1.PodCondition) {
 	for _, c := range all {
-		if c.Type == corev1.ContainersReady {
+		if c.Type == corev1.ContainersReady || c.Type == corev1.DisruptionTarget {
 			some = append(some,
 				corev1.PodCondition{
 					Type:   c.Type,

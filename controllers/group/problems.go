@@ -2,6 +2,7 @@ package group
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,9 +25,10 @@ type problem struct{ reason, message string }
 // problems are all that is wrong, the gravest first.
 func problems(f findings) []problem {
 	crashed := inState(f.rows, v1.ProcessCrashed)
+	missing := names(f.processes, process.neverSeen)
 	var unknown []string
 	for _, row := range f.rows {
-		if row.State == v1.ProcessUnknown && row.Agent != v1.AgentMissing {
+		if row.State == v1.ProcessUnknown && !slices.Contains(missing, row.Name) && row.Agent != v1.AgentMissing {
 			unknown = append(unknown, row.Name)
 		}
 	}
@@ -50,6 +52,10 @@ func problems(f findings) []problem {
 		all = append(all, problem{"ProcessesUnknown",
 			fmt.Sprintf("%s %s not report to the manager", withTrouble(unknown, f.processes),
 				plural(len(unknown), "does", "do"))})
+	}
+	if len(missing) > 0 {
+		all = append(all, problem{"ProcessesMissing",
+			fmt.Sprintf("the spec names %s, and there has been no such pod", enumerate(missing))})
 	}
 	if message := unsupportedAgents(f); message != "" {
 		all = append(all, problem{reasonRulesUnsupported, message})

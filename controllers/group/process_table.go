@@ -30,6 +30,7 @@ type process struct {
 	stands   time.Time        // until when that row stands, if nothing tells more
 	guarded  bool             // it follows, and claims, under an epoch only
 	aside    bool             // an operator keeps it from coordinating
+	voted    bool             // it is on the roster as a voter, and its pod is gone
 	witness  bool             // it votes and never coordinates
 	label    string           // from which it has its priority, as key=value; empty: from none
 	fallback bool             // its priority is the default, though the spec derives it from the pod
@@ -98,6 +99,12 @@ func (p process) dead() bool {
 	}
 }
 
+// neverSeen reports whether the spec names a process, and there has been no pod of that name since
+// it does: nothing has crashed.
+func (p process) neverSeen() bool {
+	return p.pod == nil && !p.voted && (p.last == nil || p.last.State == v1.ProcessUnknown)
+}
+
 // agentEnded reports whether the kubelet shows the agent's container as not running after it ran.
 func agentEnded(pod *corev1.Pod) bool {
 	status := &pod.Status
@@ -150,13 +157,14 @@ func processesOf(o observation) []process {
 		}
 	}
 	var missing []process
-	miss := func(name string, witness bool, label string) {
+	miss := func(name string, voted, witness bool, label string) {
 		if named[name] {
 			return
 		}
 		named[name] = true
 		missing = append(missing, process{
 			name:    name,
+			voted:   voted,
 			witness: witness,
 			label:   label,
 			last:    published[name],
@@ -164,11 +172,11 @@ func processesOf(o observation) []process {
 	}
 	if guarded(o.group) { // a voter whose pod is gone may still be needed for a majority
 		for _, m := range votersIn(o.published.Roster) {
-			miss(m.Name, ptr.Deref(m.Witness, false), priorityLabel(&o.group.Spec, nil, &m))
+			miss(m.Name, true, ptr.Deref(m.Witness, false), priorityLabel(&o.group.Spec, nil, &m))
 		}
 	}
 	for _, p := range o.group.Spec.Processes {
-		miss(p.Name, false, "")
+		miss(p.Name, false, false, "")
 	}
 	all := slices.Concat(members, alive, missing, rest)
 	all = all[:min(len(all), maxRows)]
@@ -218,6 +226,8 @@ func rowOf(p process, chosen choice,
 		Connected:    new(false),
 	}
 	switch {
+	case p.neverSeen():
+		row.State = v1.ProcessUnknown
 	case p.dead():
 		row.State = v1.ProcessCrashed
 	case p.connected():

@@ -131,7 +131,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 	for _, refused := range d.role.labels.refused {
 		d.recheck = sooner(d.recheck, nextTry(refused.at, o.now))
 	}
-	d.events = slices.Concat(statusEvents(o.published, d.status),
+	d.events = slices.Concat(statusEvents(o.published, d.status, endings(all, o)),
 		agentEvents(o.published, d.status, missingAgents(f)),
 		problemEvents(o.published, problem{reasonTrustNotRestored, o.trust},
 			problem{reasonForgetIgnored, step.forgetIgnored},

@@ -192,7 +192,7 @@ func TestProcessStatusTable(t *testing.T) {
 			s := well()
 			s.group.Spec.Processes = []v1.Process{{Name: "p-9", Priority: new(int32(5))}}
 			return s
-		}(), "p-0:Normal:p-2 p-1:Normal:p-2 p-2:Coordinator:p-2 p-9:Crashed:", 0},
+		}(), "p-0:Normal:p-2 p-1:Normal:p-2 p-2:Coordinator:p-2 p-9:Unknown:", 0},
 		{"a new manager has not heard of one: as it was, for a while", func() *scene {
 			s := well()
 			delete(s.sightings, "uid-0")

@@ -95,6 +95,11 @@ var reasons = map[string]map[string]advice{
 			means: "These pods run, and take part in no group.",
 			do:    "Correct the label in the pod template, as the message says, or create that group.",
 		},
+		"ProcessesMissing": {
+			means: "The others elect without them.",
+			do: "Correct the names in spec.processes, or start these pods: kubectl get pods -n " +
+				"NAMESPACE.",
+		},
 		"TrustNotRestored": {
 			means: "New pods may not join. What runs is not affected.",
 			do:    "Remove what keeps the manager from restoring it, as the message says.",

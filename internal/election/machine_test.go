@@ -398,6 +398,35 @@ func TestWhyAnHeirIsAppointed(t *testing.T) {
 	}
 }
 
+// A coordinator that ends and starts again asks those below it to coordinate, as one that withdraws
+// does. That it had failed before is the reason.
+func TestACoordinatorThatStartsAgainHadFailed(t *testing.T) {
+	for incarnation, want := range map[uint64]election.Reason{
+		7: election.Withdrawn, 8: election.CoordinatorUnreachable,
+	} {
+		m := machine(t, "Bully", "P2", 3, "")
+		receive := func(kind election.Kind, incarnation, sequence uint64) {
+			m.Step(election.Event{
+				Type:        election.Receive,
+				Process:     "P3",
+				Incarnation: incarnation,
+				Message: election.Message{
+					Kind:     kind,
+					Election: election.ID{Initiator: "P3", Incarnation: incarnation, Sequence: sequence},
+					Process:  "P3",
+				},
+			})
+		}
+		receive(election.Coordinator, 7, 1)
+		m.Step(election.Event{Type: election.Timeout, Timer: election.AwaitStragglers})
+		receive(election.Election, incarnation, 2)
+		m.Step(election.Event{Type: election.PeerDown, Process: "P3"})
+		if last := m.State().Last; m.State().Coordinator != "P2" || last.Reason != want {
+			t.Errorf("P3 asks in incarnation %d: %+v, want %s", incarnation, m.State(), want)
+		}
+	}
+}
+
 // The priorities of a running group are edited: a process that is now above the coordinator takes
 // over, and a coordinator with priority 0 gives up.
 func TestRosterChange(t *testing.T) {

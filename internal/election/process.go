@@ -79,16 +79,23 @@ func (m *Machine) viewOthers() {
 }
 
 // joinReason records that q calls an election, and returns why this process takes part in it. A
-// process above this one that asks it to coordinate has withdrawn.
+// process above this one that asks it to coordinate has withdrawn. If it is the coordinator in
+// another incarnation than the one that was elected, it had failed before.
 func (m *Machine) joinReason(q Process) Reason {
 	p := m.peers[q.Name]
 	if p == nil {
 		return Asked
 	}
-	if p.withdrawn = q.Outranks(m.self); p.withdrawn {
+	p.withdrawn = q.Outranks(m.self)
+	switch {
+	case !p.withdrawn:
+		return Asked
+	case (q.Name == m.coordinator || q.Name == m.previous) && m.decision.Initiator == q.Name &&
+		m.decision.Incarnation != 0 && p.incarnation > m.decision.Incarnation:
+		return CoordinatorUnreachable
+	default:
 		return Withdrawn
 	}
-	return Asked
 }
 
 // announcement reports whether the outcome of another process's election is news. An outcome with a
