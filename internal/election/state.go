@@ -53,6 +53,13 @@ func (m *Machine) Rank() (rank int) {
 	return rank
 }
 
+// Failed reports whether this process takes another one for failed. It may do so of the coordinator,
+// too, before there is another one: then the table shows the coordinator still.
+func (m *Machine) Failed(name string) bool {
+	p := m.peers[name]
+	return p != nil && p.crashed
+}
+
 func (m *Machine) status(p Process) Status {
 	switch {
 	case p.Name == m.coordinator:

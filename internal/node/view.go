@@ -74,7 +74,7 @@ func (n *Node) newTable(coordinator string) (table []election.Entry, changed boo
 	n.tableStale = false
 	n.table = n.election.AppendTable(n.table[:0])
 	if n.guarded() {
-		authoriseTable(n.table, coordinator)
+		n.authoriseTable(coordinator)
 	}
 	if slices.Equal(n.table, n.view.Table) {
 		return n.view.Table, false
@@ -148,14 +148,17 @@ func (n *Node) follows(coordinator string, e lease.Epoch) {
 }
 
 // authoriseTable shows the leaseholder as the coordinator, and one that is only nominated as any
-// other process.
-func authoriseTable(table []election.Entry, holder string) {
-	for i := range table {
+// other process. That one may have failed: without a majority no election replaces it.
+func (n *Node) authoriseTable(holder string) {
+	for i := range n.table {
+		e := &n.table[i]
 		switch {
-		case table[i].Name == holder:
-			table[i].Status = election.Coordinates
-		case table[i].Status == election.Coordinates:
-			table[i].Status = election.Normal
+		case e.Name == holder:
+			e.Status = election.Coordinates
+		case e.Status == election.Coordinates && n.election.Failed(e.Name):
+			e.Status = election.Crashed
+		case e.Status == election.Coordinates:
+			e.Status = election.Normal
 		}
 	}
 }
