@@ -141,18 +141,22 @@ type CoordinatorStatus struct {
 
 // ProcessState is the state of a process as far as the manager knows it.
 //
-// +kubebuilder:validation:Enum=Normal;Coordinator;Crashed;Unknown
+// +kubebuilder:validation:Enum=Normal;Coordinator;Crashed;NotAnswering;Unknown
 type ProcessState string
 
-// The states of the process status table (seed 004, tables 4 and 5). Unknown is not in the seed.
+// The states of the process status table (seed 004, tables 4 and 5). NotAnswering and Unknown are
+// not in the seed.
 const (
 	// ProcessNormal: the process runs and follows a coordinator or takes part in an election.
 	ProcessNormal ProcessState = "Normal"
 	// ProcessCoordinator: the process runs and is the coordinator.
 	ProcessCoordinator ProcessState = "Coordinator"
-	// ProcessCrashed: the process does not run: its pod is missing or has terminated, or the links
-	// of its peers to it were closed.
+	// ProcessCrashed: the process has ended: its pod is gone, its container has terminated, or links
+	// of its peers to it were closed or refused.
 	ProcessCrashed ProcessState = "Crashed"
+	// ProcessNotAnswering: the process does not answer its peers, and nothing shows that it has
+	// ended. It may run, and act until its lease ends.
+	ProcessNotAnswering ProcessState = "NotAnswering"
 	// ProcessUnknown: the manager has not heard from the process.
 	ProcessUnknown ProcessState = "Unknown"
 )

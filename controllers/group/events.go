@@ -26,17 +26,19 @@ func statusEvents(was, is v1.ElectionGroupStatus,
 	for _, row := range was.Processes {
 		states[row.Name] = row.State
 	}
-	var crashed, ended, recovered []string
+	var crashed, silent, ended, recovered []string
 	for _, row := range is.Processes {
 		before, known := states[row.Name]
+		why, wanted := asked[row.Name]
 		switch {
-		case known && before != v1.ProcessCrashed && row.State == v1.ProcessCrashed:
-			if why, ok := asked[row.Name]; ok && why != v1.ReasonSteppedDown {
-				ended = append(ended, row.Name)
-			} else {
-				crashed = append(crashed, row.Name)
-			}
-		case before == v1.ProcessCrashed &&
+		case !known || before == row.State:
+		case row.State == v1.ProcessCrashed && wanted && why != v1.ReasonSteppedDown:
+			ended = append(ended, row.Name)
+		case row.State == v1.ProcessCrashed:
+			crashed = append(crashed, row.Name)
+		case row.State == v1.ProcessNotAnswering:
+			silent = append(silent, row.Name)
+		case (before == v1.ProcessCrashed || before == v1.ProcessNotAnswering) &&
 			(row.State == v1.ProcessNormal || row.State == v1.ProcessCoordinator):
 			recovered = append(recovered, row.Name)
 		}
@@ -48,6 +50,8 @@ func statusEvents(was, is v1.ElectionGroupStatus,
 		}
 	}
 	observed(corev1.EventTypeWarning, "ProcessCrashed", crashed, "has crashed", "have crashed")
+	observed(corev1.EventTypeWarning, "ProcessNotAnswering", silent,
+		"does not answer, but may still run", "do not answer, but may still run")
 	observed(corev1.EventTypeNormal, "ProcessEnded", ended, "has ended, as it was asked to",
 		"have ended, as they were asked to")
 	observed(corev1.EventTypeNormal, "ProcessRecovered", recovered, "has recovered", "have recovered")

@@ -11,7 +11,8 @@ import (
 // has a series of its own from the first published status on, so that an alert sees it begin.
 var (
 	degradedReasons = []string{
-		"ProcessesCrashed", "ViewsDiffer", reasonNotLinked, reasonAgentMissing, "ProcessesUnknown",
+		"ProcessesCrashed", "ProcessesNotAnswering", "ViewsDiffer",
+		reasonNotLinked, reasonAgentMissing, "ProcessesUnknown",
 		"ProcessesMissing",
 		reasonRulesUnsupported, reasonPodsMislabelled, reasonTrustNotRestored, reasonForgetIgnored,
 		reasonStepDownIgnored, reasonAdoptIgnored, reasonWitnessRefused, reasonWitnessWanted,

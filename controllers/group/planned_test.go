@@ -55,6 +55,10 @@ func TestPlannedEnds(t *testing.T) {
 			}
 			s.tells(2, "p-2/2/1", "p-2", "Started")
 		}, "CoordinatorUnreachable", "!CoordinatorLost CoordinatorElected"},
+		"it stands still": {func(s *scene) {
+			elect(s, "CoordinatorUnreachable", "p-1")
+			s.loses(2, 0).reports(0, "p-2", roster.NotAnswering)
+		}, "CoordinatorUnreachable", "!ProcessNotAnswering !CoordinatorLost CoordinatorElected"},
 		"its pod is deleted": {func(s *scene) {
 			deleted(s)
 			elect(s, "Withdrawn", "p-2")

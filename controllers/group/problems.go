@@ -37,6 +37,11 @@ func problems(f findings) []problem {
 		all = append(all, problem{"ProcessesCrashed", fmt.Sprintf("%s %s crashed",
 			withTrouble(crashed, f.processes), plural(len(crashed), "has", "have"))})
 	}
+	if silent := inState(f.rows, v1.ProcessNotAnswering); len(silent) > 0 {
+		all = append(all, problem{"ProcessesNotAnswering",
+			fmt.Sprintf("%s %s not answer, but may still run", withTrouble(silent, f.processes),
+				plural(len(silent), "does", "do"))})
+	}
 	if f.choice.views > 1 {
 		all = append(all, problem{"ViewsDiffer",
 			fmt.Sprintf("the processes that report name %d different coordinators",

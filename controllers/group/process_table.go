@@ -24,8 +24,9 @@ type process struct {
 	member   bool             // it is on the roster
 	joined   bool             // its agent has joined, now or under an earlier manager
 	seen     *roster.Sighting // nil: its agent has not reported to this manager
-	accusers int              // connected peers that report it as crashed
+	accusers int              // connected peers that report it as crashed, or as not answering
 	accused  bool             // there are some, and no connected process follows it
+	crashed  bool             // one of them reports that its link to it was closed or refused
 	last     *lastRow         // its row in the published table; nil: there is none
 	stands   time.Time        // until when that row stands, if nothing tells more
 	guarded  bool             // it follows, and claims, under an epoch only
@@ -81,7 +82,7 @@ func (p process) claims() bool {
 	return !p.seen.Report.Electing
 }
 
-// dead reports whether a process is known not to run. An open subscription beats all hearsay: what
+// dead reports whether a process is known not to run, or taken for failed by its peers. An open subscription beats all hearsay: what
 // the API server shows of a container may be old, and a peer may only have lost its own link.
 func (p process) dead() bool {
 	switch {
@@ -103,6 +104,13 @@ func (p process) dead() bool {
 // it does: nothing has crashed.
 func (p process) neverSeen() bool {
 	return p.pod == nil && !p.voted && (p.last == nil || p.last.State == v1.ProcessUnknown)
+}
+
+// silent reports whether a process is taken for failed by its peers only, and nothing shows that it
+// has ended.
+func (p process) silent() bool {
+	return p.pod != nil && !finished(p.pod) && !agentEnded(p.pod) && !p.crashed &&
+		(p.seen == nil || !p.seen.Report.Leaving)
 }
 
 // agentEnded reports whether the kubelet shows the agent's container as not running after it ran.
@@ -193,23 +201,26 @@ func processesOf(o observation) []process {
 	return all
 }
 
-// accuse counts who reports a process as crashed, and marks those that no connected process
+// accuse counts who reports a process as failed, and marks those that no connected process
 // follows: one peer may only have lost its own link.
 func accuse(all []process) {
-	accusers, followed := map[string]int{}, map[string]bool{}
+	accusers, crashed := map[string]int{}, map[string]bool{}
+	followed := map[string]bool{}
 	for _, p := range all {
 		if !p.connected() {
 			continue
 		}
 		followed[p.follows()] = true
 		for _, row := range p.seen.Report.Table {
-			if row.State == roster.Crashed && row.Name != p.name {
+			failed := row.State == roster.Crashed || row.State == roster.NotAnswering
+			if failed && row.Name != p.name {
 				accusers[row.Name]++
+				crashed[row.Name] = crashed[row.Name] || row.State == roster.Crashed
 			}
 		}
 	}
 	for i := range all {
-		all[i].accusers = accusers[all[i].name]
+		all[i].accusers, all[i].crashed = accusers[all[i].name], crashed[all[i].name]
 		all[i].accused = all[i].accusers > 0 && !followed[all[i].name]
 	}
 }
@@ -228,6 +239,8 @@ func rowOf(p process, chosen choice,
 	switch {
 	case p.neverSeen():
 		row.State = v1.ProcessUnknown
+	case p.dead() && p.silent():
+		row.State = v1.ProcessNotAnswering
 	case p.dead():
 		row.State = v1.ProcessCrashed
 	case p.connected():

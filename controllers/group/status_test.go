@@ -93,10 +93,12 @@ func (s *scene) awaits(since time.Duration) *scene {
 
 // accuses has an agent report another one as crashed.
 func (s *scene) accuses(pod int, crashed string) *scene {
-	s.edit(
-		pod,
-		func(r *roster.Report) { r.Table = append(r.Table, roster.Row{Name: crashed, State: roster.Crashed}) },
-	)
+	return s.reports(pod, crashed, roster.Crashed)
+}
+
+// reports has an agent report a state of another one.
+func (s *scene) reports(pod int, of, state string) *scene {
+	s.edit(pod, func(r *roster.Report) { r.Table = append(r.Table, roster.Row{Name: of, State: state}) })
 	return s
 }
 
@@ -152,6 +154,17 @@ func TestProcessStatusTable(t *testing.T) {
 		{"killed, peers know it and elected: the first write is right", well().sees("p-1", 0, 1).loses(2,
 			90*time.Millisecond).accuses(0, "p-2"),
 			"p-0:Normal:p-1 p-1:Coordinator:p-1 p-2:Crashed:", 0},
+		{"its peers cannot reach it, and nothing shows that it has ended", well().sees("p-1", 0, 1).loses(2,
+			90*time.Millisecond).reports(0, "p-2", roster.NotAnswering),
+			"p-0:Normal:p-1 p-1:Coordinator:p-1 p-2:NotAnswering:", 0},
+		{"one peer cannot reach it, and the link of another was closed", well().sees("p-1", 0, 1).loses(2,
+			90*time.Millisecond).reports(0, "p-2", roster.NotAnswering).accuses(1, "p-2"),
+			"p-0:Normal:p-1 p-1:Coordinator:p-1 p-2:Crashed:", 0},
+		{"its peers cannot reach it, and its pod has failed", func() *scene {
+			s := well().sees("p-1", 0, 1).loses(2, 0).reports(0, "p-2", roster.NotAnswering)
+			s.pods[2].Status.Phase = corev1.PodFailed
+			return s
+		}(), "p-0:Normal:p-1 p-1:Coordinator:p-1 p-2:Crashed:", 0},
 		{"killed, nobody tells yet: as it was, for a while", well().loses(0, 300*time.Millisecond),
 			"p-0:Normal:p-2 p-1:Normal:p-2 p-2:Coordinator:p-2", 700 * time.Millisecond},
 		{"out of sight", well().loses(0, 2*time.Second), "p-0:Unknown: p-1:Normal:p-2 p-2:Coordinator:p-2", 0},

@@ -98,7 +98,12 @@ func (a *agent) hear(e transport.Event) {
 		if e.Evidence == transport.Dropped {
 			down = node.LinkDropped
 		}
-		a.step(node.Event{Type: down, From: e.Name})
+		a.step(node.Event{
+			Type: down,
+			From: e.Name,
+			Unreachable: e.Evidence == transport.Unreachable ||
+				e.Evidence == transport.Rejected,
+		})
 	case transport.Received:
 		a.Meter.messagesReceived.inc(e.Message.Kind)
 		a.receive(e.From, "", e.Incarnation, node.Message{

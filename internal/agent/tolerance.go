@@ -7,10 +7,15 @@ import (
 	"github.com/podesta-dev/podesta/internal/roster"
 )
 
+// up reports whether a process is believed to run and to answer.
+func (p ProcessView) up() bool {
+	return p.State != roster.Crashed && p.State != roster.NotAnswering
+}
+
 // peersUp returns how many other processes this one believes to be running.
 func (v View) peersUp() (n int) {
 	for _, p := range v.Processes {
-		if p.Name != v.Name && p.State != roster.Crashed {
+		if p.Name != v.Name && p.up() {
 			n++
 		}
 	}
@@ -26,7 +31,7 @@ func (v View) tolerated() int {
 	}
 	up := 0
 	for _, p := range v.Processes {
-		if p.State != roster.Crashed && slices.Contains(v.Voters, p.Name) {
+		if p.up() && slices.Contains(v.Voters, p.Name) {
 			up++
 		}
 	}

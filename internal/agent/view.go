@@ -44,7 +44,7 @@ type View struct {
 type ProcessView struct {
 	Name     string `json:"name"`
 	Priority int32  `json:"priority"`
-	State    string `json:"state"` // Normal, Coordinator, Crashed
+	State    string `json:"state"` // Normal, Coordinator, Crashed, NotAnswering
 	// Unlinked is why this process has no link to it, though it wants one; empty: it has one, wants
 	// none, or has not tried for long.
 	Unlinked string `json:"unlinked,omitempty"`
@@ -154,6 +154,8 @@ func state(s election.Status) string {
 		return roster.Coordinator
 	case election.Crashed:
 		return roster.Crashed
+	case node.NotAnswering:
+		return roster.NotAnswering
 	default:
 		return roster.Normal
 	}

@@ -27,6 +27,8 @@ func (s *subject) podsFor(reason string) (names []string) {
 	switch reason {
 	case "ProcessesCrashed":
 		standing = StandingCrashed
+	case "ProcessesNotAnswering":
+		standing = StandingNotAnswering
 	case "ProcessesUnknown", "NoReports":
 		standing = StandingSilent
 	}
@@ -57,7 +59,7 @@ var reasons = map[string]map[string]advice{
 		"Electing":     {do: waitForIt},
 		"LeaseRunning": {do: "Wait for one lease."},
 		"NoMajority": {
-			do: "Find out why the processes that are Crashed or Unknown do not run, or do not " +
+			do: "Find out why the processes that are Crashed, NotAnswering or Unknown do not run, or do not " +
 				"report: kubectl get pods -l podesta.dev/group=GROUP -n NAMESPACE.",
 		},
 		"ViewsDiffer": {do: checkLinks},
@@ -77,7 +79,13 @@ var reasons = map[string]map[string]advice{
 	},
 	v1.ConditionDegraded: {
 		"ProcessesCrashed": {do: "Find out why: kubectl describe pod PODS -n NAMESPACE."},
-		"ViewsDiffer":      {do: checkLinks},
+		"ProcessesNotAnswering": {
+			means: "They stand still, or the network does not reach them. They may act until their " +
+				"leases end.",
+			do: "Look at their pods and nodes: kubectl get pods PODS -n NAMESPACE -o wide. A pod that " +
+				"stands still is mended by: kubectl delete pod POD -n NAMESPACE.",
+		},
+		"ViewsDiffer": {do: checkLinks},
 		"NotLinked": {
 			means: "The one cannot send to the other. Elections may take longer, or find no majority.",
 			do: "Mend what the message names: a network policy or a path between two nodes, a clock, or " +

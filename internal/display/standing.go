@@ -17,6 +17,8 @@ const (
 	StandingCandidate   Standing = "Candidate"
 	// StandingCrashed: it does not run.
 	StandingCrashed Standing = "Crashed"
+	// StandingNotAnswering: it does not answer its peers, and may run.
+	StandingNotAnswering Standing = "NotAnswering"
 	// StandingSilent: it does not report to the manager. It may run, and be a candidate.
 	StandingSilent Standing = "NotReporting"
 	// StandingNoAgent: its pod has no agent.
@@ -35,6 +37,8 @@ func (s *subject) standing(row *v1.ProcessStatus, member *v1.RosterMember) Stand
 		return StandingNoAgent
 	case row.State == v1.ProcessCrashed:
 		return StandingCrashed
+	case row.State == v1.ProcessNotAnswering:
+		return StandingNotAnswering
 	case row.NotCandidate == v1.NotCandidateWitness || isWitness(member):
 		return Standing(v1.NotCandidateWitness)
 	case ptr.Deref(row.Priority, 0) == 0:
@@ -66,6 +70,9 @@ func (s Standing) why(n int) string {
 	switch s {
 	case StandingCrashed:
 		return verb("does not run", "do not run")
+	case StandingNotAnswering:
+		return verb("does not answer the others, and may still run",
+			"do not answer the others, and may still run")
 	case StandingSilent:
 		return verb("does not report to the manager", "do not report to the manager")
 	case StandingNoAgent:

@@ -18,7 +18,8 @@ const (
 	RosterReceived
 	// LinkUp: our link to From is open.
 	LinkUp
-	// LinkDown: our link to From was closed or refused: nothing more comes from it.
+	// LinkDown: our link to From was closed or refused: nothing more comes from it. Unreachable: it
+	// did neither, so it may run.
 	LinkDown
 	// LinkDropped: we ended our link to From ourselves. That says nothing about From.
 	LinkDropped
@@ -55,6 +56,7 @@ type Event struct {
 	Until       lease.Instant
 	Length      time.Duration
 	Deserted    bool
+	Unreachable bool
 }
 
 // MessageType says which of the three machines a message is for.

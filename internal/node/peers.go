@@ -11,6 +11,7 @@ import (
 // peers is what this process knows of the others beyond what the machines do.
 type peers struct {
 	silent   []string    // watched, and does not answer though our link to it is open; sorted
+	ended    []string    // our link to it was closed or refused, and has not opened since; sorted
 	asked    uint64      // sequence of the newest question
 	followed uint64      // of the newest question when this process began to follow its coordinator
 	reach    lease.Reach // that links were made for
@@ -35,6 +36,17 @@ func (p *peers) unsilence(name string) bool {
 		p.silent, p.stale = slices.Delete(p.silent, i, i+1), true
 	}
 	return was
+}
+
+// hasEnded notes whether our link to a process shows that it has ended.
+func (p *peers) hasEnded(name string, ended bool) {
+	i, known := slices.BinarySearch(p.ended, name)
+	switch {
+	case ended && !known:
+		p.ended = slices.Insert(p.ended, i, name)
+	case !ended && known:
+		p.ended = slices.Delete(p.ended, i, i+1)
+	}
 }
 
 // detect has the failure detector look at its clock: it asks those whom the algorithm watches, and
@@ -112,8 +124,10 @@ func (n *Node) linkChanged(e *Event) {
 	}
 	switch e.Type {
 	case LinkUp:
+		n.peers.hasEnded(e.From, false)
 		n.linkUp(e.From)
 	case LinkDown:
+		n.peers.hasEnded(e.From, !e.Unreachable)
 		n.linkDown(e.From)
 	case LinkDropped:
 		n.peers.unsilence(e.From)

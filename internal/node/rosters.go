@@ -123,10 +123,12 @@ func (n *Node) use(r *Roster) {
 	n.roster, n.ready.Roster, n.peers.stale, n.stirred, n.tableStale = r, r, true, true, true
 	n.passing, n.refused = passing{}, 0
 	n.learnGrace(r)
-	n.peers.silent = slices.DeleteFunc(n.peers.silent, func(name string) bool {
+	left := func(name string) bool {
 		_, ok := r.find(name)
 		return !ok
-	})
+	}
+	n.peers.silent = slices.DeleteFunc(n.peers.silent, left)
+	n.peers.ended = slices.DeleteFunc(n.peers.ended, left)
 	n.waiting = waiting{} // the algorithm may be another one
 	n.writes.changeRoster(r)
 }

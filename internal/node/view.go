@@ -7,6 +7,10 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
+// NotAnswering is the status of a process that does not answer, or that the network does not reach.
+// Nothing tells that it has ended. The election algorithms take it for Crashed.
+const NotAnswering election.Status = "NOT ANSWERING"
+
 // View is what this process knows, at one instant. Its Table is never changed once it was returned.
 type View struct {
 	Member       bool   // this process is on a roster; if not, there is nothing more to know
@@ -75,6 +79,11 @@ func (n *Node) newTable(coordinator string) (table []election.Entry, changed boo
 	n.table = n.election.AppendTable(n.table[:0])
 	if n.guarded() {
 		n.authoriseTable(coordinator)
+	}
+	for i, e := range n.table {
+		if _, ended := slices.BinarySearch(n.peers.ended, e.Name); e.Status == election.Crashed && !ended {
+			n.table[i].Status = NotAnswering
+		}
 	}
 	if slices.Equal(n.table, n.view.Table) {
 		return n.view.Table, false

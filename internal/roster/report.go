@@ -50,7 +50,9 @@ const (
 	Normal      = "Normal"
 	Coordinator = "Coordinator"
 	Crashed     = "Crashed"
-	Unknown     = "Unknown"
+	// NotAnswering: it does not answer, and nothing tells that it has ended.
+	NotAnswering = "NotAnswering"
+	Unknown      = "Unknown"
 )
 
 // Report is everything that an agent tells the manager. It is always complete, so only the newest
@@ -135,10 +137,10 @@ func (r Report) Validate() error {
 				"ASCII, at most %d bytes", row.Name, len(row.Unlinked), maxCause)
 		}
 		switch row.State {
-		case Normal, Coordinator, Crashed, Unknown:
+		case Normal, Coordinator, Crashed, NotAnswering, Unknown:
 		default:
 			return fmt.Errorf("the table has state %[2]q for %[1]s: must be Normal, Coordinator, "+
-				"Crashed or Unknown", row.Name, row.State)
+				"Crashed, NotAnswering or Unknown", row.Name, row.State)
 		}
 	}
 	if r.LastElection == nil {

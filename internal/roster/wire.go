@@ -173,7 +173,7 @@ func (r Report) clone() Report {
 // knownState returns Unknown for a state that only a newer agent knows.
 func knownState(state string) string {
 	switch state {
-	case Normal, Coordinator, Crashed:
+	case Normal, Coordinator, Crashed, NotAnswering:
 		return state
 	default:
 		return Unknown

@@ -150,7 +150,7 @@ func Line(g display.Group) string {
 		text += "; voters: " + mayFail(*v)
 	}
 	var also []string
-	for _, state := range []string{"Crashed", "Unknown"} {
+	for _, state := range []string{"Crashed", "NotAnswering", "Unknown"} {
 		var names []string
 		for _, p := range g.Processes {
 			if p.State == state {

@@ -62,7 +62,7 @@ func processStyle(p display.Process) style {
 	switch v1.ProcessState(p.State) {
 	case v1.ProcessCoordinator:
 		return green
-	case v1.ProcessCrashed:
+	case v1.ProcessCrashed, v1.ProcessNotAnswering:
 		return red
 	case v1.ProcessUnknown:
 		return yellow
@@ -81,7 +81,7 @@ func candidate(p display.Process) cell {
 		return cell{text: "yes"}
 	case display.StandingCandidate:
 		return cell{text: "yes"}
-	case display.StandingCrashed, display.StandingNoAgent:
+	case display.StandingCrashed, display.StandingNotAnswering, display.StandingNoAgent:
 		return cell{text: "no"}
 	case display.StandingSilent:
 		return cell{text: "unknown"}

@@ -1927,7 +1927,7 @@ func (x *Report) GetLeft() bool {
 type Row struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`       // Normal, Coordinator, Crashed, Unknown
+	State         string                 `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`       // Normal, Coordinator, Crashed, NotAnswering, Unknown
 	Unlinked      string                 `protobuf:"bytes,3,opt,name=unlinked,proto3" json:"unlinked,omitempty"` // why the agent has no link to it, for people; empty: that is not so
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
