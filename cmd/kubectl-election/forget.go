@@ -20,8 +20,12 @@ Without pod names, it applies to all voters that do not report to the manager, a
 pods came back with other state directories.
 
 The request applies to the roster that the command shows, and only to voters that are not connected
-to the manager. You need permission to get and patch the group, and the verb forget on
-electiongroups: the ClusterRole admin has all of them, edit lacks the last.`
+to the manager. It is refused for a voter whose pod runs on a node that is Ready: delete that pod
+instead, which is safe. --although-they-run has the command go on to its question all the same.
+
+You need permission to get and patch the group, to list its pods and to get their nodes, and the verb
+forget on electiongroups: the ClusterRole admin has all of them but that for nodes, edit lacks the
+verb, too. A pod whose node you may not read counts as one that runs.`
 
 const forgetExamples = `  # Show the lost voters; nothing changes before you type the group's name
   kubectl election forget scheduler -n shop
@@ -32,6 +36,7 @@ const forgetExamples = `  # Show the lost voters; nothing changes before you typ
 // newForgetCommand returns the command that lets a group continue without a majority that is lost.
 func newForgetCommand(in surroundings, at *cluster) *cobra.Command {
 	var ask func(group string) error
+	var although bool
 	command := &cobra.Command{
 		Use:     "forget GROUP [POD...]",
 		Short:   "Let a group continue without voters that are lost for good",
@@ -48,22 +53,32 @@ func newForgetCommand(in surroundings, at *cluster) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return forget(c.Context(), o, args[1:])
+			return forget(c.Context(), o, args[1:], although)
 		},
 	}
+	command.Flags().BoolVar(&although, "although-they-run", false,
+		"forget voters whose pods run on a node that is Ready, as well")
 	ask = confirmation(command)
 	command.ValidArgsFunction = groupNames(in, at)
 	return command
 }
 
-// forget shows the plan, asks for confirmation, and makes the request.
-func forget(ctx context.Context, o operation, named []string) error {
+// forget shows the plan, asks for confirmation, and makes the request. It refuses a plan with pods
+// that run, or that cannot be listed, unless it is to go on although they run.
+func forget(ctx context.Context, o operation, named []string, although bool) error {
 	group, err := o.group(ctx)
 	if err != nil {
 		return err
 	}
 	plan, err := newForgetPlan(group, named)
 	if err != nil {
+		return err
+	}
+	err = plan.findPods(ctx, o)
+	if err == nil {
+		err = plan.mayRun(o.key.Namespace)
+	}
+	if err != nil && !although {
 		return err
 	}
 	if err := plan.explain(o.out, o.now()); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -9,8 +10,11 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 )
@@ -132,6 +136,84 @@ func TestForgetPlan(t *testing.T) {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
+	}
+}
+
+// Who runs on a node that is Ready is not forgotten, unless that is said twice: deleting the pod is
+// the safe way.
+func TestForgetRefusesWhatRuns(t *testing.T) {
+	pod := func(name, node string, phase corev1.PodPhase) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "shop",
+				Name:      name,
+				UID:       types.UID("uid-" + name),
+				Labels:    map[string]string{v1.GroupLabel: "scheduler"},
+			},
+			Spec:   corev1.PodSpec{NodeName: node},
+			Status: corev1.PodStatus{Phase: phase},
+		}
+	}
+	node := func(name string, ready corev1.ConditionStatus) *corev1.Node {
+		return &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Status: corev1.NodeStatus{
+				Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: ready}},
+			},
+		}
+	}
+	another := pod("p-3", "up", corev1.PodRunning)
+	another.UID = "another"
+	replaced := lost()
+	replaced.Status.Roster.Members[3].Replaced = new(true)
+	for _, test := range []struct {
+		name    string
+		group   *v1.ElectionGroup
+		pods    []client.Object
+		refused string // its last word; empty: it is not
+		shown   string
+	}{
+		{"no pods", lost(), nil, "", "exists"},
+		{"it runs", lost(), []client.Object{pod("p-3", "up", corev1.PodRunning)},
+			"kubectl delete pod p-3 -n shop", "on up, which is Ready"},
+		{"its app has yet to start", lost(), []client.Object{pod("p-3", "up", corev1.PodPending)},
+			"kubectl delete pod p-3 -n shop", "on up, which is Ready"},
+		{"two run", lost(), []client.Object{pod("p-4", "up", corev1.PodRunning),
+			pod("p-3", "up", corev1.PodRunning)}, "kubectl delete pod p-3 p-4 -n shop", "on up, which is Ready"},
+		{"its node is unknown", lost(), []client.Object{pod("p-3", "none", corev1.PodRunning)},
+			"kubectl delete pod p-3 -n shop", "on none, which could not be read"},
+		{"its node is off", lost(), []client.Object{pod("p-3", "off", corev1.PodRunning)}, "",
+			"on off, which is not Ready"},
+		{"it has ended", lost(), []client.Object{pod("p-3", "up", corev1.PodFailed)}, "", "exists"},
+		{"another pod has its name", lost(), []client.Object{another}, "", "exists"},
+		{"it is back with another state directory", replaced,
+			[]client.Object{pod("p-3", "up", corev1.PodRunning)}, "", "came back with another state directory"},
+	} {
+		objects := append([]client.Object{test.group, node("up", corev1.ConditionTrue),
+			node("off", corev1.ConditionUnknown)}, test.pods...)
+		o := func(out io.Writer) operation {
+			return operation{
+				surroundings: surroundings{now: func() time.Time { return noon }},
+				kube:         fakeServer{fakeCluster(t, interceptor.Funcs{}, objects...), leading()},
+				key:          keyOf(test.group),
+				out:          out,
+				notes:        io.Discard,
+				confirm:      func(string) error { return errors.New("it asks") },
+			}
+		}
+		var out bytes.Buffer
+		err := forget(t.Context(), o(&out), nil, false)
+		if want := cmp.Or(test.refused, "it asks"); !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", test.name, err, want)
+		}
+		if test.refused != "" && out.Len() > 0 {
+			t.Errorf("%s: it is refused, and shows what it would do: %s", test.name, out.String())
+		}
+		out.Reset()
+		if err := forget(t.Context(), o(&out), nil, true); err.Error() != "it asks" ||
+			!strings.Contains(out.String(), test.shown) {
+			t.Errorf("%s, said twice: %v; %s", test.name, err, out.String())
+		}
 	}
 }
 

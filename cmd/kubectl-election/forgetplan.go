@@ -23,8 +23,9 @@ type forgetPlan struct {
 	request   v1.ForgetRequest
 	forgotten []v1.RosterMember
 	states    map[string]v1.ProcessState
-	staying   []string // the voters that would remain, as they are printed
-	reporting int      // how many of the remaining voters report to the manager
+	places    map[types.UID]place // of their pods, as far as they exist and are known
+	staying   []string            // the voters that would remain, as they are printed
+	reporting int                 // how many of the remaining voters report to the manager
 }
 
 // newForgetPlan returns the plan for the named voters or, without names, for all voters that do not
@@ -125,6 +126,9 @@ func (p forgetPlan) explain(out io.Writer, now time.Time) error {
 	fmt.Fprintln(table, "NAME\tUID\tSTATE\tPOD")
 	for _, m := range p.forgotten {
 		pod := "exists"
+		if at, known := p.places[m.UID]; known {
+			pod = at.text
+		}
 		if isReplaced(m) {
 			pod = "came back with another state directory"
 		}
