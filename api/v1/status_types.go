@@ -155,7 +155,8 @@ const (
 	// of its peers to it were closed or refused.
 	ProcessCrashed ProcessState = "Crashed"
 	// ProcessNotAnswering: the process does not answer its peers, and nothing shows that it has
-	// ended. It may run, and act until its lease ends.
+	// ended. It may run, and act until its lease ends. It does not count as connected, though its
+	// connection to the manager may be open.
 	ProcessNotAnswering ProcessState = "NotAnswering"
 	// ProcessUnknown: the manager has not heard from the process.
 	ProcessUnknown ProcessState = "Unknown"

@@ -207,3 +207,39 @@ func TestANameWithoutAPod(t *testing.T) {
 		t.Errorf("p-0 is gone: %s", got)
 	}
 }
+
+// A process that stands still keeps its connection to the manager. It does not answer the process
+// that leads, which is what counts, unless the two are cut off from each other.
+func TestWhoStandsStillDoesNotAnswer(t *testing.T) {
+	for name, test := range map[string]struct {
+		happens func(*scene)
+		want    string
+	}{
+		"a follower": {func(s *scene) { s.reports(2, "p-1", roster.NotAnswering) },
+			"p-0:Normal:p-2 p-1:NotAnswering: p-2:Coordinator:p-2"},
+		"the coordinator, and another one leads": {func(s *scene) {
+			s.holding("p-1", 8, 0, 1).reports(1, "p-2", roster.NotAnswering)
+		}, "p-0:Normal:p-1 p-1:Coordinator:p-1 p-2:NotAnswering:"},
+		"one of two that lost each other": {func(s *scene) {
+			s.reports(2, "p-1", roster.NotAnswering).reports(1, "p-2", roster.NotAnswering)
+		}, "p-0:Normal:p-2 p-1:Normal:p-2 p-2:Coordinator:p-2"},
+		"says one that does not lead": {func(s *scene) { s.reports(0, "p-1", roster.NotAnswering) },
+			"p-0:Normal:p-2 p-1:Normal:p-2 p-2:Coordinator:p-2"},
+		"its link was closed, and its connection is open": {func(s *scene) { s.accuses(2, "p-1") },
+			"p-0:Normal:p-2 p-1:Normal:p-2 p-2:Coordinator:p-2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := voting(3).holding("p-2", 7, 0, 1, 2).shown()
+			test.happens(s)
+			d := decideStatus(s.observation, rosterDecision{})
+			if got := tableOf(d); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+			for _, row := range d.status.Processes {
+				if silent := row.State == v1.ProcessNotAnswering; *row.Connected == silent {
+					t.Errorf("connected is %t of %s, which is %s", *row.Connected, row.Name, row.State)
+				}
+			}
+		})
+	}
+}

@@ -27,6 +27,7 @@ type process struct {
 	accusers int              // connected peers that report it as crashed, or as not answering
 	accused  bool             // there are some, and no connected process follows it
 	crashed  bool             // one of them reports that its link to it was closed or refused
+	mute     bool             // it is connected, and the process that leads gets no answer from it
 	last     *lastRow         // its row in the published table; nil: there is none
 	stands   time.Time        // until when that row stands, if nothing tells more
 	guarded  bool             // it follows, and claims, under an epoch only
@@ -198,7 +199,45 @@ func processesOf(o observation) []process {
 		p.aside = standsAside(o.published.Roster, p.name)
 	}
 	accuse(all)
+	silence(all)
 	return all
+}
+
+// silence marks processes whose subscription is open, and that do not answer the process that leads:
+// one that stands still keeps its connections for seconds. If a process says the same of the one
+// that leads, they are cut off from each other, and both run.
+func silence(all []process) {
+	var leads *process
+	followers := map[string]int{}
+	for i := range all {
+		followers[all[i].follows()]++
+	}
+	for i := range all {
+		p := &all[i]
+		if p.connected() && p.claims() && (leads == nil || p.epoch() > leads.epoch() ||
+			p.epoch() == leads.epoch() && followers[p.name] > followers[leads.name]) {
+			leads = p
+		}
+	}
+	if leads == nil {
+		return
+	}
+	for i := range all {
+		p := &all[i]
+		p.mute = p.connected() && !p.seen.Report.Leaving &&
+			leads.shows(p.name) == roster.NotAnswering &&
+			p.shows(leads.name) != roster.NotAnswering && p.shows(leads.name) != roster.Crashed
+	}
+}
+
+// shows returns the state of another process in a process's own table.
+func (p process) shows(name string) string {
+	for _, row := range p.seen.Report.Table {
+		if row.Name == name {
+			return row.State
+		}
+	}
+	return ""
 }
 
 // accuse counts who reports a process as failed, and marks those that no connected process
@@ -239,7 +278,7 @@ func rowOf(p process, chosen choice,
 	switch {
 	case p.neverSeen():
 		row.State = v1.ProcessUnknown
-	case p.dead() && p.silent():
+	case p.mute, p.dead() && p.silent():
 		row.State = v1.ProcessNotAnswering
 	case p.dead():
 		row.State = v1.ProcessCrashed

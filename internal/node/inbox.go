@@ -151,7 +151,7 @@ func (n *Node) stepLease(e lease.Event) {
 	if out.Revoke {
 		n.ready.Revoke = true
 		n.note(Note{Type: Revoked, Epoch: n.holds})
-		n.holds = 0
+		n.holds, n.peers.unanswered, n.tableStale = 0, nil, true
 	}
 	if out.Version != 0 {
 		n.writes.changeState(out.Version)
@@ -172,6 +172,9 @@ func (n *Node) stepLease(e lease.Event) {
 		})
 	}
 	for _, r := range out.Requests {
+		if r.Request.Kind == lease.Renew {
+			n.renewed(r.To)
+		}
 		n.send(Message{
 			Type:    LeaseRequest,
 			To:      r.To,

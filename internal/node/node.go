@@ -125,6 +125,7 @@ func (n *Node) guarded() bool { return n.roster != nil && n.roster.Guarded }
 
 // begin makes an empty Ready.
 func (n *Node) begin(now lease.Reading) {
+	n.forgiveSilence(now.Boot - n.ready.Next)
 	n.now, n.stirred = now, false
 	n.ready = Ready{Messages: n.ready.Messages[:0], Notes: n.ready.Notes[:0]}
 }

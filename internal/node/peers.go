@@ -10,13 +10,14 @@ import (
 
 // peers is what this process knows of the others beyond what the machines do.
 type peers struct {
-	silent   []string    // watched, and does not answer though our link to it is open; sorted
-	ended    []string    // our link to it was closed or refused, and has not opened since; sorted
-	asked    uint64      // sequence of the newest question
-	followed uint64      // of the newest question when this process began to follow its coordinator
-	reach    lease.Reach // that links were made for
-	stale    bool        // the links are to be looked at
-	doubters []string    // whom the failure detector asks for the algorithm's sake
+	silent     []string               // watched, and does not answer though our link to it is open; sorted
+	ended      []string               // our link to it was closed or refused, and has not opened since; sorted
+	asked      uint64                 // sequence of the newest question
+	followed   uint64                 // of the newest question when this process began to follow its coordinator
+	reach      lease.Reach            // that links were made for
+	stale      bool                   // the links are to be looked at
+	doubters   []string               // whom the failure detector asks for the algorithm's sake
+	unanswered map[string]*unanswered // renewals of this leaseholder
 
 	coordinator string // by the algorithm, when the links were looked at last
 }

@@ -40,6 +40,7 @@ func (n *Node) received(e *Event) {
 		}
 	case LeaseResponse:
 		n.compare(e.From, e.Message.Response.Generation)
+		n.answeredRenewal(e.From)
 		if from, ok := n.incarnation(e); ok {
 			n.authorise(lease.Event{
 				Type:     lease.Responded,

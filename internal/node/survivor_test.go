@@ -76,3 +76,51 @@ func survive(t *testing.T, algorithm string, n int, guarded bool, gone string, w
 		}
 	}
 }
+
+// The leaseholder shows who does not answer its renewals, which nobody else asks anything, and shows
+// it as any other again once it answers. If it stood still itself, answers may lie unread.
+func TestTheLeaseholderShowsWhoStandsStill(t *testing.T) {
+	p := join(t, 3, 3)
+	for _, k := range []lease.Kind{lease.PreVote, lease.Vote} {
+		p.answer(t, k)
+	}
+	shows := func() election.Status {
+		for _, e := range p.node.View().Table {
+			if e.Name == "P1" {
+				return e.Status
+			}
+		}
+		return ""
+	}
+	pass := func(d time.Duration, done func() bool) (took time.Duration) {
+		for begun := p.now; p.now < begun+d; {
+			p.now += 50 * ms
+			p.step(t, node.Event{Type: node.Tick})
+			p.answer(t, lease.Renew)
+			if done() {
+				return p.now - begun
+			}
+		}
+		return 0
+	}
+	never := func() bool { return shows() != election.Normal }
+	if took := pass(3*time.Second, never); took > 0 {
+		t.Fatalf("all answer, and P1 is %s after %v", shows(), took)
+	}
+	p.mute("P1")
+	if took := pass(time.Second, func() bool { return shows() == node.NotAnswering }); took == 0 {
+		t.Fatalf("P1 has not answered for a second, and is %s", shows())
+	}
+	delete(p.muted, "P1")
+	if took := pass(time.Second, func() bool { return shows() == election.Normal }); took == 0 {
+		t.Fatalf("P1 answers again, and is %s", shows())
+	}
+	p.mute("P1")
+	if took := pass(200*ms, never); took > 0 {
+		t.Fatalf("P1 is %s after %v", shows(), took)
+	}
+	p.now += 600 * ms
+	if took := pass(200*ms, never); took > 0 {
+		t.Errorf("it stood still itself, and P1 is %s", shows())
+	}
+}

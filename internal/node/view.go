@@ -81,6 +81,9 @@ func (n *Node) newTable(coordinator string) (table []election.Entry, changed boo
 		n.authoriseTable(coordinator)
 	}
 	for i, e := range n.table {
+		if e.Status == election.Normal && n.ignoresRenewals(e.Name) {
+			n.table[i].Status = NotAnswering
+		}
 		if _, ended := slices.BinarySearch(n.peers.ended, e.Name); e.Status == election.Crashed && !ended {
 			n.table[i].Status = NotAnswering
 		}

@@ -1,0 +1,67 @@
+package node
+
+import (
+	"time"
+
+	"github.com/podesta-dev/podesta/internal/lease"
+)
+
+// In a Guarded group every process answers the leaseholder's renewals. So the leaseholder knows which
+// processes stand still, also those that no algorithm asks anything. That is for the view only: the
+// two machines do not hear of it.
+
+// unanswered are the renewals that a process has not answered.
+type unanswered struct {
+	since    lease.Instant // when the oldest was sent, or when this process stood still after that
+	renewals int
+	silent   bool // for so long that the process counts as not answering
+}
+
+// missedRenewals is how many renewals in a row are missing at least.
+const missedRenewals = 2
+
+// renewed notes that a renewal is sent to a process.
+func (n *Node) renewed(name string) {
+	u := n.peers.unanswered[name]
+	if u == nil {
+		if n.peers.unanswered == nil {
+			n.peers.unanswered = map[string]*unanswered{}
+		}
+		u = &unanswered{}
+		n.peers.unanswered[name] = u
+	}
+	if u.renewals == 0 {
+		u.since = n.now.Boot
+	}
+	late := n.now.Boot-u.since >= n.detector.T()+missedRenewals*n.roster.Heartbeat
+	if !u.silent && late && u.renewals >= missedRenewals {
+		u.silent, n.tableStale, n.stirred = true, true, true
+	}
+	u.renewals++
+}
+
+// answeredRenewal notes that a process answers.
+func (n *Node) answeredRenewal(name string) {
+	if u := n.peers.unanswered[name]; u != nil {
+		n.tableStale, n.stirred = n.tableStale || u.silent, n.stirred || u.silent
+		*u = unanswered{}
+	}
+}
+
+// forgiveSilence counts anew if this process itself stood still: answers may lie unread.
+func (n *Node) forgiveSilence(late time.Duration) {
+	if late <= n.T()/2 {
+		return
+	}
+	for _, u := range n.peers.unanswered {
+		if !u.silent {
+			u.renewals = 0
+		}
+	}
+}
+
+// ignoresRenewals reports whether a process does not answer this leaseholder.
+func (n *Node) ignoresRenewals(name string) bool {
+	u := n.peers.unanswered[name]
+	return u != nil && u.silent
+}
