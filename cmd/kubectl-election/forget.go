@@ -23,9 +23,9 @@ The request applies to the roster that the command shows, and only to voters tha
 to the manager. It is refused for a voter whose pod runs on a node that is Ready: delete that pod
 instead, which is safe. --although-they-run has the command go on to its question all the same.
 
-You need permission to get and patch the group, to list its pods and to get their nodes, and the verb
-forget on electiongroups: the ClusterRole admin has all of them but that for nodes, edit lacks the
-verb, too. A pod whose node you may not read counts as one that runs.`
+You need permission to get and patch the group, to list its pods and to get their nodes, and the
+verb forget on electiongroups: the ClusterRole admin has all of them but that for nodes, edit lacks
+the verb, too. A pod whose node you may not read counts as one that runs.`
 
 const forgetExamples = `  # Show the lost voters; nothing changes before you type the group's name
   kubectl election forget scheduler -n shop

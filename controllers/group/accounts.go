@@ -61,8 +61,8 @@ func decisionOf(all []process, coordinator string) string {
 }
 
 // accountsOf returns all accounts of a decision. An initiator that is no process of this group is
-// left out of them. If the coordinator before it says that it started, it had ended before, and that
-// was the cause.
+// left out of them. If the coordinator before it says that it started, it had ended before, and
+// that was the cause.
 func accountsOf(all []process, e v1.ElectionStatus, known func(string) bool) []roster.Election {
 	var accounts []roster.Election
 	for _, p := range all {

@@ -24,8 +24,9 @@ var plannedReasons = map[v1.ElectionReason]string{
 	v1.ReasonPreempted:   "a process with a higher priority took over",
 }
 
-// endings returns, by name, why somebody wants processes to end, or to stop coordinating. If the pod
-// is gone, the reason is empty: somebody deleted it, and the process may have failed before that.
+// endings returns, by name, why somebody wants processes to end, or to stop coordinating. If the
+// pod is gone, the reason is empty: somebody deleted it, and the process may have failed before
+// that.
 func endings(all []process, o observation) map[string]v1.ElectionReason {
 	rolls := rollout(o.pods)
 	reasons := map[string]v1.ElectionReason{}

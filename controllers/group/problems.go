@@ -28,7 +28,8 @@ func problems(f findings) []problem {
 	missing := names(f.processes, process.neverSeen)
 	var unknown []string
 	for _, row := range f.rows {
-		if row.State == v1.ProcessUnknown && !slices.Contains(missing, row.Name) && row.Agent != v1.AgentMissing {
+		if row.State == v1.ProcessUnknown && row.Agent != v1.AgentMissing &&
+			!slices.Contains(missing, row.Name) {
 			unknown = append(unknown, row.Name)
 		}
 	}

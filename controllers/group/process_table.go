@@ -83,8 +83,9 @@ func (p process) claims() bool {
 	return !p.seen.Report.Electing
 }
 
-// dead reports whether a process is known not to run, or taken for failed by its peers. An open subscription beats all hearsay: what
-// the API server shows of a container may be old, and a peer may only have lost its own link.
+// dead reports whether a process is known not to run, or taken for failed by its peers. An open
+// subscription beats all hearsay: what the API server shows of a container may be old, and a peer
+// may only have lost its own link.
 func (p process) dead() bool {
 	switch {
 	case p.pod == nil || finished(p.pod):
@@ -203,9 +204,9 @@ func processesOf(o observation) []process {
 	return all
 }
 
-// silence marks processes whose subscription is open, and that do not answer the process that leads:
-// one that stands still keeps its connections for seconds. If a process says the same of the one
-// that leads, they are cut off from each other, and both run.
+// silence marks processes whose subscription is open, and that do not answer the process that
+// leads: one that stands still keeps its connections for seconds. If a process says the same of the
+// one that leads, they are cut off from each other, and both run.
 func silence(all []process) {
 	var leads *process
 	followers := map[string]int{}

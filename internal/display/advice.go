@@ -59,8 +59,8 @@ var reasons = map[string]map[string]advice{
 		"Electing":     {do: waitForIt},
 		"LeaseRunning": {do: "Wait for one lease."},
 		"NoMajority": {
-			do: "Find out why the processes that are Crashed, NotAnswering or Unknown do not run, or do not " +
-				"report: kubectl get pods -l podesta.dev/group=GROUP -n NAMESPACE.",
+			do: "Find out why the processes that are Crashed, NotAnswering or Unknown do not run, or do " +
+				"not report: kubectl get pods -l podesta.dev/group=GROUP -n NAMESPACE.",
 		},
 		"ViewsDiffer": {do: checkLinks},
 		"NoCandidate": {

@@ -53,8 +53,8 @@ func (m *Machine) Rank() (rank int) {
 	return rank
 }
 
-// Failed reports whether this process takes another one for failed. It may do so of the coordinator,
-// too, before there is another one: then the table shows the coordinator still.
+// Failed reports whether this process takes another one for failed. It may do so of the
+// coordinator, too, before there is another one: then the table shows the coordinator still.
 func (m *Machine) Failed(name string) bool {
 	p := m.peers[name]
 	return p != nil && p.crashed

@@ -10,10 +10,10 @@ import (
 
 // peers is what this process knows of the others beyond what the machines do.
 type peers struct {
-	silent     []string               // watched, and does not answer though our link to it is open; sorted
-	ended      []string               // our link to it was closed or refused, and has not opened since; sorted
+	silent     []string               // watched, and do not answer over an open link; sorted
+	ended      []string               // our links to them were closed or refused last; sorted
 	asked      uint64                 // sequence of the newest question
-	followed   uint64                 // of the newest question when this process began to follow its coordinator
+	followed   uint64                 // the same when this process began to follow its coordinator
 	reach      lease.Reach            // that links were made for
 	stale      bool                   // the links are to be looked at
 	doubters   []string               // whom the failure detector asks for the algorithm's sake

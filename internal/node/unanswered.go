@@ -6,9 +6,9 @@ import (
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
-// In a Guarded group every process answers the leaseholder's renewals. So the leaseholder knows which
-// processes stand still, also those that no algorithm asks anything. That is for the view only: the
-// two machines do not hear of it.
+// In a Guarded group every process answers the leaseholder's renewals. So the leaseholder knows
+// which processes stand still, also those that no algorithm asks anything. That is for the view
+// only: the two machines do not hear of it.
 
 // unanswered are the renewals that a process has not answered.
 type unanswered struct {

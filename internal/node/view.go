@@ -84,7 +84,8 @@ func (n *Node) newTable(coordinator string) (table []election.Entry, changed boo
 		if e.Status == election.Normal && n.ignoresRenewals(e.Name) {
 			n.table[i].Status = NotAnswering
 		}
-		if _, ended := slices.BinarySearch(n.peers.ended, e.Name); e.Status == election.Crashed && !ended {
+		_, ended := slices.BinarySearch(n.peers.ended, e.Name)
+		if e.Status == election.Crashed && !ended {
 			n.table[i].Status = NotAnswering
 		}
 	}
