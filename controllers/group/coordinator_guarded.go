@@ -115,8 +115,8 @@ func reports(m v1.RosterMember, o observation) bool {
 }
 
 // mayAct reports whether a process that a majority follows can be the coordinator: it is on the
-// roster with a priority, nothing says that it has ended, and if it is connected it claims to be
-// it. Its followers know only a name: a pod that was created again under that name, and is not on
+// roster with a priority, nothing says that it has ended or stands still, and if it is connected
+// it claims to be it. Its followers know only a name: a pod that was created again under that name, and is not on
 // the roster or has not joined, is not the one they follow.
 func mayAct(all []process, name string, o observation) bool {
 	i := slices.IndexFunc(all, func(p process) bool { return p.name == name })
@@ -126,7 +126,7 @@ func mayAct(all []process, name string, o observation) bool {
 	p := all[i]
 	// A process that does not vote may have joined under the manager before, if its pod is so old.
 	joined := p.joined || p.pod != nil && madeBefore(p.pod, o.begun) && o.now.Before(o.reportsUntil())
-	return p.member && p.priority > 0 && !p.dead() && joined &&
+	return p.member && p.priority > 0 && !p.dead() && !p.mute && joined &&
 		recorded(o.published.Roster, p.pod) != nil &&
 		(!p.connected() || p.claims())
 }

@@ -220,6 +220,12 @@ func TestWhoStandsStillDoesNotAnswer(t *testing.T) {
 		"the coordinator, and another one leads": {func(s *scene) {
 			s.holding("p-1", 8, 0, 1).reports(1, "p-2", roster.NotAnswering)
 		}, "p-0:Normal:p-1 p-1:Coordinator:p-1 p-2:NotAnswering:"},
+		"the coordinator, with so many others that nobody else leads": {func(s *scene) {
+			s.at(roster.LeaseNoMajority, 0).reports(0, "p-2", roster.NotAnswering)
+		}, "p-0:Normal: p-1:Normal:p-2 p-2:NotAnswering:"},
+		"a majority that leads without one that is cut off": {func(s *scene) {
+			s.at(roster.LeaseNoMajority, 0).reports(0, "p-2", roster.NotAnswering).reports(2, "p-0", roster.NotAnswering)
+		}, "p-0:Normal: p-1:Normal:p-2 p-2:Coordinator:p-2"},
 		"one of two that lost each other": {func(s *scene) {
 			s.reports(2, "p-1", roster.NotAnswering).reports(1, "p-2", roster.NotAnswering)
 		}, "p-0:Normal:p-2 p-1:Normal:p-2 p-2:Coordinator:p-2"},
@@ -227,6 +233,9 @@ func TestWhoStandsStillDoesNotAnswer(t *testing.T) {
 			"p-0:Normal:p-2 p-1:Normal:p-2 p-2:Coordinator:p-2"},
 		"its link was closed, and its connection is open": {func(s *scene) { s.accuses(2, "p-1") },
 			"p-0:Normal:p-2 p-1:Normal:p-2 p-2:Coordinator:p-2"},
+		"says one that has yet to ask the voters": {func(s *scene) {
+			s.at(roster.LeaseElecting, 0).reports(0, "p-2", roster.NotAnswering)
+		}, "p-0:Normal: p-1:Normal:p-2 p-2:Coordinator:p-2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := voting(3).holding("p-2", 7, 0, 1, 2).shown()

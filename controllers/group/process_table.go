@@ -225,14 +225,21 @@ func silence(all []process) {
 	}
 	for i := range all {
 		p := &all[i]
-		p.mute = p.connected() && !p.seen.Report.Leaving &&
-			leads.shows(p.name) == roster.NotAnswering &&
-			p.shows(leads.name) != roster.NotAnswering && p.shows(leads.name) != roster.Crashed
+		if p == leads || !p.connected() {
+			continue
+		}
+		theirs, ours := leads.shows(p.name), p.shows(leads.name)
+		p.mute = theirs == roster.NotAnswering && !failed(ours) && !p.seen.Report.Leaving
+		// p has asked the voters about the one that leads. If that ran, it would miss p by now.
+		if ours == roster.NotAnswering && !failed(theirs) &&
+			p.seen.Report.LeaseState == roster.LeaseNoMajority {
+			leads.mute = true
+		}
 	}
 }
 
-// shows returns the state of another process in a process's own table.
-func (p process) shows(name string) string {
+// shows returns the state of another process in the table of a connected one.
+func (p *process) shows(name string) string {
 	for _, row := range p.seen.Report.Table {
 		if row.Name == name {
 			return row.State
@@ -240,6 +247,9 @@ func (p process) shows(name string) string {
 	}
 	return ""
 }
+
+// failed reports whether a process that an agent shows so is taken for failed.
+func failed(state string) bool { return state == roster.Crashed || state == roster.NotAnswering }
 
 // accuse counts who reports a process as failed, and marks those that no connected process
 // follows: one peer may only have lost its own link.
@@ -252,8 +262,7 @@ func accuse(all []process) {
 		}
 		followed[p.follows()] = true
 		for _, row := range p.seen.Report.Table {
-			failed := row.State == roster.Crashed || row.State == roster.NotAnswering
-			if failed && row.Name != p.name {
+			if failed(row.State) && row.Name != p.name {
 				accusers[row.Name]++
 				crashed[row.Name] = crashed[row.Name] || row.State == roster.Crashed
 			}
