@@ -115,9 +115,9 @@ func reports(m v1.RosterMember, o observation) bool {
 }
 
 // mayAct reports whether a process that a majority follows can be the coordinator: it is on the
-// roster with a priority, nothing says that it has ended or stands still, and if it is connected
-// it claims to be it. Its followers know only a name: a pod that was created again under that name, and is not on
-// the roster or has not joined, is not the one they follow.
+// roster with a priority, nothing says that it has ended or stands still, and if it is connected it
+// claims to be it. Its followers know only a name: a pod that was created again under that name,
+// and is not on the roster or has not joined, is not the one they follow.
 func mayAct(all []process, name string, o observation) bool {
 	i := slices.IndexFunc(all, func(p process) bool { return p.name == name })
 	if i < 0 {
