@@ -1,8 +1,8 @@
 package e2e
 
 import (
-	"syscall"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
