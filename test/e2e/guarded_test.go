@@ -198,6 +198,7 @@ func TestGuardedAppDies(t *testing.T) {
 	g.guarded()
 	g.edit(steady)
 	g.agree("scheduler-4")
+	g.await("every process to use the edited roster", reconciled)
 	g.shows("scheduler-4")
 	session, die := context.WithCancel(t.Context())
 	app := g.ask(session, "scheduler-4", "/v1/session")
