@@ -68,18 +68,22 @@ func TestLead(t *testing.T) {
 
 	var last string
 	var before int64
+	// On a busy machine a lease may end, and the same process start the program again.
 	next := func(what string) {
 		t.Helper()
-		var name string
-		var epoch int64
-		if _, err := fmt.Fscanln(lines, &name, &epoch); err != nil {
-			t.Fatalf("%s: nobody starts the program: %v", what, err)
-		}
-		if name == last || epoch <= before {
-			t.Errorf("%s: %s starts the program under epoch %d, after %s under %d", what, name, epoch, last, before)
+		name := last
+		for name == last {
+			var epoch int64
+			if _, err := fmt.Fscanln(lines, &name, &epoch); err != nil {
+				t.Fatalf("%s: nobody else starts the program: %v", what, err)
+			}
+			if epoch <= before {
+				t.Errorf("%s: %s starts it under epoch %d, after %d", what, name, epoch, before)
+			}
+			before = epoch
 		}
 		g.await(name+" as the coordinator", func(eg *v1.ElectionGroup) bool { return stage.Coordinates(eg, name) })
-		last, before = name, epoch
+		last = name
 	}
 	next("the Deployment is made")
 	g.rolled(3, nil)
