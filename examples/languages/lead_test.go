@@ -32,8 +32,10 @@ const (
 	taken = 9
 )
 
-// A command that lead runs as PID 1 never finds its lock taken. Strikes kill and pause whatever there
-// is, lead for less than a permission.
+// A command that lead runs as PID 1 never finds its lock taken. Strikes kill and pause its agent, and
+// pause lead for less than a permission. If lead itself is killed, its session ends before the kernel
+// ends the rest of the container, so another process may lead a moment too early: that is not
+// promised.
 func TestLeadHoldsALock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds for each strike")
@@ -62,9 +64,7 @@ func TestLeadHoldsALock(t *testing.T) {
 			t.Errorf("%v has the lock after %v", now, last)
 		}
 		last = now
-		if !strike(t, dice, replicas[now.name]) {
-			// it leads on, so something must end that
-			signal(t, syscall.SIGKILL, replicas[now.name].app)
+		for !strike(t, dice, replicas[now.name]) { //nolint:revive // until one ends it
 		}
 	}
 	for name, r := range replicas {
@@ -87,16 +87,10 @@ func strike(t *testing.T, dice *rand.Rand, leads replica) (ends bool) {
 		<-time.After(d)
 		signal(t, syscall.SIGCONT, c)
 	}
-	switch dice.IntN(6) {
+	switch dice.IntN(3) {
 	case 0:
 		signal(t, syscall.SIGKILL, leads.agent)
 	case 1:
-		signal(t, syscall.SIGKILL, leads.app)
-	case 2:
-		signal(t, syscall.SIGKILL, leads.app, leads.agent)
-	case 3:
-		signal(t, syscall.SIGTERM, leads.app) // of unshare: lead gets SIGKILL
-	case 4:
 		pause(leads.agent, long)
 	default:
 		pause(leads.app, short)

@@ -26,11 +26,12 @@ type fault struct {
 
 var faults = []fault{
 	{"PodestaNoCoordinator", "shop", "billing", noCandidate, "NoCoordinator (NoCandidate)", "every process has priority 0"},
-	{"PodestaTwoCoordinators", "shop", "ledger", cutOff, "ViewsDiffer", "ViewsDiffer"},
+	{"PodestaTwoCoordinators", "shop", "ledger", cutOff, "NotAnswering", "ViewsDiffer"},
 	{"PodestaFlapping", "shop", "mailer", flaps, "CoordinatorUnreachable", ""},
-	{"PodestaNoFailureTolerated", "shop", "stock", oneStandsStill, "no more may fail", "stock-0"},
+	{"PodestaNoFailureTolerated", "shop", "stock", oneStandsStill("stock"), "no more may fail", "stock-0"},
 	{"PodestaMajorityLost", "shop", "orders", twoAreLost, "MajorityLost", "MajorityLost: Bring the voters back"},
 	{"PodestaProcessCrashed", "shop", "router", podIsGone, "ProcessesCrashed", "ProcessesCrashed: Find out why"},
+	{"PodestaProcessNotAnswering", "shop", "depot", oneStandsStill("depot"), "NotAnswering", "NotAnswering"},
 	{"PodestaAgentMissing", "shop", "search", podWithoutAgent, "AgentMissing", "AgentMissing: Restart the workloads"},
 	{"PodestaCertificateEndsSoon", "shop", "edge", shortCertificate, "", ""},
 	{"PodestaTrustNotRestored", "warehouse", "cache", trustIsKept, "TrustNotRestored", "TrustNotRestored"},

@@ -51,10 +51,12 @@ func flaps(t *testing.T) func() {
 }
 
 // oneStandsStill: a voter's machine hangs.
-func oneStandsStill(t *testing.T) func() {
-	g := newGroup(t, "shop", "stock", 3, v1.Guarded)
-	g.signal(g.pod(0), syscall.SIGSTOP)
-	return func() { g.signal(g.pod(0), syscall.SIGCONT) }
+func oneStandsStill(group string) func(t *testing.T) func() {
+	return func(t *testing.T) func() {
+		g := newGroup(t, "shop", group, 3, v1.Guarded)
+		g.signal(g.pod(0), syscall.SIGSTOP)
+		return func() { g.signal(g.pod(0), syscall.SIGCONT) }
+	}
 }
 
 // twoAreLost: two of three machines hang, and somebody deletes their pods by force. The operator
@@ -91,11 +93,13 @@ func podWithoutAgent(t *testing.T) func() {
 }
 
 // trustIsKept: somebody makes the ConfigMap with the CA bundle immutable, with another content, and
-// a finalizer keeps the manager from replacing it.
+// a finalizer keeps the manager from replacing it. The admission policy lets nobody but the manager
+// do that.
 func trustIsKept(t *testing.T) func() {
 	newGroup(t, "warehouse", "cache", 2, v1.Guarded)
 	const kept = `{"metadata":{"finalizers":["example.com/keep"]},"data":{"ca.crt":"forged"},"immutable":true}`
-	runs(t, "", "kubectl patch configmap podesta-trust -n warehouse --type=merge -p "+kept)
+	runs(t, "", "kubectl patch configmap podesta-trust -n warehouse --as-group=system:masters "+
+		"--as=system:serviceaccount:podesta-system:podesta-manager --type=merge -p "+kept)
 	return func() {
 		runs(t, "", strings.ReplaceAll(runbook(t, "PodestaTrustNotRestored", "kubectl patch configmap",
 			"-n lab", "-n warehouse"), "'", ""))
