@@ -206,7 +206,8 @@ func processesOf(o observation) []process {
 
 // silence marks processes whose subscription is open, and that do not answer the process that
 // leads: one that stands still keeps its connections for seconds. If a process says the same of the
-// one that leads, they are cut off from each other, and both run.
+// one that leads, they are cut off from each other, and both run. In a Classic group nobody has to
+// answer: a process that one side does not reach may coordinate the other.
 func silence(all []process) {
 	var leads *process
 	followers := map[string]int{}
@@ -215,7 +216,7 @@ func silence(all []process) {
 	}
 	for i := range all {
 		p := &all[i]
-		if p.connected() && p.claims() && (leads == nil || p.epoch() > leads.epoch() ||
+		if p.guarded && p.connected() && p.claims() && (leads == nil || p.epoch() > leads.epoch() ||
 			p.epoch() == leads.epoch() && followers[p.name] > followers[leads.name]) {
 			leads = p
 		}

@@ -304,6 +304,9 @@ func TestConditions(t *testing.T) {
 			"Ready=False/ViewsDiffer CoordinatorElected=False/ViewsDiffer Degraded=True/ViewsDiffer Reconciling=True/ViewsDiffer Stalled=False/Progressing"},
 		{"views differ, most agree", newScene(4).sees("p-3", 3, 0, 1).sees("p-2", 2),
 			"Ready=True/Elected CoordinatorElected=True/Elected Degraded=True/ViewsDiffer Reconciling=False/Settled Stalled=False/Progressing"},
+		{"views differ: one side does not reach the other", newScene(3).sees("p-1", 0, 1).sees("p-2", 2).
+			reports(0, "p-2", roster.NotAnswering).reports(1, "p-2", roster.NotAnswering),
+			"Ready=True/Elected CoordinatorElected=True/Elected Degraded=True/ViewsDiffer Reconciling=False/Settled Stalled=False/Progressing"},
 		{"one crashed", well().loses(0, time.Hour).accuses(1, "p-0"),
 			"Ready=True/Elected CoordinatorElected=True/Elected Degraded=True/ProcessesCrashed Reconciling=False/Settled Stalled=False/Progressing"},
 		{"priority 0 everywhere", func() *scene {

@@ -26,7 +26,7 @@ type fault struct {
 
 var faults = []fault{
 	{"PodestaNoCoordinator", "shop", "billing", noCandidate, "NoCoordinator (NoCandidate)", "every process has priority 0"},
-	{"PodestaTwoCoordinators", "shop", "ledger", cutOff, "NotAnswering", "NotAnswering"},
+	{"PodestaTwoCoordinators", "shop", "ledger", cutOff, "ViewsDiffer", "ViewsDiffer"},
 	{"PodestaFlapping", "shop", "mailer", flaps, "CoordinatorUnreachable", ""},
 	{"PodestaNoFailureTolerated", "shop", "stock", oneStandsStill("stock"), "no more may fail", "stock-0"},
 	{"PodestaMajorityLost", "shop", "orders", twoAreLost, "MajorityLost", "MajorityLost: Bring the voters back"},
