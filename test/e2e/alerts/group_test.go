@@ -127,12 +127,13 @@ func (g *group) restarted(pod string) {
 		}
 		return found
 	}
-	pods, err := g.Pods(g.t.Context())
+	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
+	defer cancel()
+	// its agent may coordinate before its status shows that it runs
+	pods, err := g.AwaitPods(ctx, pod+" to be ready", func(pods map[string]corev1.Pod) bool { return len(pids(pods)) > 0 })
 	must(g.t, err)
 	before := pids(pods)
 	g.signal(pod, syscall.SIGKILL)
-	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
-	defer cancel()
 	_, err = g.AwaitPods(ctx, "a restart of "+pod, func(pods map[string]corev1.Pod) bool {
 		now := pids(pods)
 		for name, pid := range before {
