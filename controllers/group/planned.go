@@ -24,6 +24,10 @@ var plannedReasons = map[v1.ElectionReason]string{
 	v1.ReasonPreempted:   "a process with a higher priority took over",
 }
 
+// withdrew is the reason that a coordinator gives for an election that it calls itself, when it
+// ceases to be a candidate.
+const withdrew v1.ElectionReason = "Withdrawn"
+
 // endings returns, by name, why somebody wants processes to end, or to stop coordinating. If the
 // pod is gone, the reason is empty: somebody deleted it, and the process may have failed before
 // that.
@@ -90,7 +94,12 @@ func plan(e v1.ElectionStatus, isNew bool, all []process, o observation) v1.Elec
 		return e
 	}
 	reason := endings(all, o)[e.From]
-	if reason == "" {
+	gone := !slices.ContainsFunc(all, func(p process) bool { return p.name == e.From && p.pod != nil })
+	switch {
+	case reason != "":
+	case gone && e.Reason == withdrew && e.Initiator == e.From:
+		reason = v1.ReasonHandedOver
+	default:
 		reason = takeover(e, all)
 	}
 	if reason != "" && rank(string(reason)) < rank(string(e.Reason)) {
@@ -117,7 +126,7 @@ func takeover(e v1.ElectionStatus, all []process) v1.ElectionReason {
 	case !withdrawn(from.seen.Report) && to.priority > from.priority:
 		return v1.ReasonPreempted
 	case withdrawn(from.seen.Report) && e.Reason == "":
-		return "Withdrawn"
+		return withdrew
 	default:
 		return ""
 	}

@@ -99,6 +99,10 @@ func TestPlannedEnds(t *testing.T) {
 			deleted(s)
 			s.sees("", 0, 1)
 		}, "", "ProcessEnded HandedOver"},
+		"its pod is gone, and it said that it withdraws": {func(s *scene) {
+			s.pods = s.pods[:2]
+			elect(s, "Withdrawn", "p-2")
+		}, "HandedOver", "HandedOver CoordinatorElected"},
 		"its pod is gone, and nobody told": {func(s *scene) {
 			s.pods = s.pods[:2]
 			elect(s, "CoordinatorUnreachable", "p-1")
