@@ -19,6 +19,7 @@ const pause = 100 * time.Millisecond
 type container struct {
 	command []string
 	env     []string
+	attr    syscall.SysProcAttr
 	log     *os.File
 
 	mu      sync.Mutex
@@ -31,6 +32,13 @@ type container struct {
 // start starts a container that ends with the test.
 func start(t *testing.T, name string, env []string, command ...string) *container {
 	t.Helper()
+	return startIn(t, name, syscall.SysProcAttr{}, env, command...)
+}
+
+// startIn starts a container whose process has such attributes, too.
+func startIn(t *testing.T, name string, attr syscall.SysProcAttr, env []string, command ...string) *container {
+	t.Helper()
+	attr.Setpgid, attr.Pdeathsig = true, syscall.SIGKILL
 	log, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -38,6 +46,7 @@ func start(t *testing.T, name string, env []string, command ...string) *containe
 	c := &container{
 		command: command,
 		env:     append(os.Environ(), env...),
+		attr:    attr,
 		log:     log,
 		changed: make(chan struct{}),
 	}
@@ -105,7 +114,7 @@ func (c *container) hold() (release func()) {
 func (c *container) once(ctx context.Context) error {
 	cmd := exec.CommandContext(ctx, c.command[0], c.command[1:]...)
 	cmd.Env, cmd.Stdout, cmd.Stderr = c.env, c.log, c.log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &c.attr
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -1,6 +1,8 @@
 package languages
 
 import (
+	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/podesta-dev/podesta/examples/internal/group"
@@ -9,9 +11,14 @@ import (
 // replica is what a pod is: an agent and a program.
 type replica struct{ agent, app *container }
 
-// startGroup starts replicas p1 to p3 of a Guarded group, each a real agent and the program, which
-// has these variables in its environment.
-func startGroup(t *testing.T, p program, resource string, env ...string) map[string]replica {
+// startGroup starts replicas p1 to p3 of a Guarded group, each a real agent and the program.
+func startGroup(t *testing.T, p program, resource string) map[string]replica {
+	t.Helper()
+	return startGroupIn(t, syscall.SysProcAttr{}, []string{"RESOURCE=" + resource}, p.command...)
+}
+
+// startGroupIn starts the replicas with a command that has such attributes and such an environment.
+func startGroupIn(t *testing.T, attr syscall.SysProcAttr, env []string, command ...string) map[string]replica {
 	t.Helper()
 	g, err := group.New(t.Context(), t.TempDir(), "p1", "p2", "p3")
 	if err != nil {
@@ -21,9 +28,8 @@ func startGroup(t *testing.T, p program, resource string, env ...string) map[str
 	for _, m := range g.Members {
 		replicas[m.Name] = replica{
 			agent: start(t, m.Name+"'s agent", nil, m.AgentCommand().Args...),
-			app: start(t, m.Name+"'s app",
-				append(env, "ELECTOR_PATH="+m.Host+":4040", "HOSTNAME="+m.Name, "RESOURCE="+resource),
-				p.command...),
+			app: startIn(t, m.Name+"'s app", attr,
+				slices.Concat(env, []string{"ELECTOR_PATH=" + m.Host + ":4040", "HOSTNAME=" + m.Name}), command...),
 		}
 	}
 	return replicas

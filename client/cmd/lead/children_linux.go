@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
 	"runtime"
@@ -15,10 +16,11 @@ import (
 )
 
 // children starts processes, and reaps all that end: those that it has started, and what these have
-// left behind. It is a subreaper (PR_SET_CHILD_SUBREAPER): when a process ends, its
-// children become children of lead. So all of a command has ended when lead has no child.
+// left behind. It is a subreaper (PR_SET_CHILD_SUBREAPER): when a process ends, its children become
+// children of lead. So all of a command has ended when lead has no child.
 type children struct {
-	starts chan forking
+	session *session
+	starts  chan forking
 
 	mu     sync.Mutex
 	newest *child // nil before the first
@@ -61,7 +63,10 @@ func newChildren() (*children, error) {
 	if errno != 0 {
 		return nil, fmt.Errorf("prctl(PR_SET_CHILD_SUBREAPER): %w", errno)
 	}
-	c := &children{starts: make(chan forking)}
+	c := &children{
+		session: &session{RoundTripper: http.DefaultTransport},
+		starts:  make(chan forking),
+	}
 	ends := make(chan os.Signal, 1)
 	signal.Notify(ends, syscall.SIGCHLD)
 	go func() {
@@ -95,15 +100,19 @@ func (c *children) fork(p program, env []string) (*child, error) {
 	c.mu.Lock() // so that nobody reaps it before it is noted
 	defer c.mu.Unlock()
 	attr := &syscall.ProcAttr{
-		Env:   append(inherited(), env...),
-		Files: []uintptr{0, 1, 2},
+		Env: append(inherited(), env...),
 		Sys: &syscall.SysProcAttr{
-			Setpgid:   true,
-			Pdeathsig: syscall.SIGKILL,
+			Setpgid:    true,
+			Foreground: inForeground(), // Ctty is 0
+			Pdeathsig:  syscall.SIGKILL,
 		},
 	}
-	attr.Sys.Foreground = inForeground()               // Ctty is 0
-	pid, err := syscall.ForkExec(p.path, p.args, attr) //nolint:gosec // G204: that is its purpose
+	var pid int
+	var err error
+	c.session.with(func(descriptors ...uintptr) {
+		attr.Files = append([]uintptr{0, 1, 2}, descriptors...)
+		pid, err = syscall.ForkExec(p.path, p.args, attr) //nolint:gosec // G204: that is its purpose
+	})
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", p.path, err)
 	}
@@ -231,8 +240,8 @@ func (c *children) forward(sig syscall.Signal) {
 // process is a line of the process table.
 type process struct{ pid, parent int }
 
-// descendants finds all processes that this one has started, and those that they have. What has
-// ended since may be among them.
+// descendants finds all processes that this one has started, and those that they have. Some may
+// have ended since.
 func descendants() (all []process) {
 	directories, err := os.ReadDir("/proc")
 	if err != nil {

@@ -323,6 +323,25 @@ func TestSignalsArePassedOn(t *testing.T) {
 	l.awaits("usr1")
 }
 
+// The session is open for as long as a process of the command runs, also if lead has died: the kernel
+// closes the connections of lead before it ends the other processes of a container.
+func TestTheSessionOutlivesLead(t *testing.T) {
+	t.Parallel()
+	a := newAgent(t)
+	file := filepath.Join(t.TempDir(), "ended")
+	l := command(t, a, `(setsid sh -c 'echo began; sleep 0.5; echo >`+file+`' &); exec sleep 1000`)
+	sessions(t, a, 1)
+	a.Grant(7, time.Minute)
+	l.awaits("began")
+	l.signal(syscall.SIGKILL)
+	if err := a.Await(t.Context().Done(), func(open, _ int) bool { return open == 0 }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); err != nil {
+		t.Error("the session has ended while a process of the command runs: ", err)
+	}
+}
+
 // Outside a container the process that lead has started ends with it, whatever ends lead.
 func TestTheCommandEndsWithLead(t *testing.T) {
 	t.Parallel()

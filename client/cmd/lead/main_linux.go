@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
@@ -45,7 +46,11 @@ func run(args []string) (code int) {
 func newLeader(o options, all *children) *leader {
 	l := &leader{options: o, all: all, asked: make(chan struct{})}
 	l.over, l.end = context.WithCancel(context.Background())
-	l.client = agent.Client{URL: o.agent, Report: onceEach(func(err error) { say("%v", err) })}
+	l.client = agent.Client{
+		URL:    o.agent,
+		HTTP:   &http.Client{Transport: all.session},
+		Report: onceEach(func(err error) { say("%v", err) }),
+	}
 	l.tell("looks for its agent")
 	return l
 }
