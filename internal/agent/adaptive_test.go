@@ -43,6 +43,7 @@ func TestFailoverWithAShortLease(t *testing.T) {
 					if took > 3*shortest {
 						t.Errorf("another process acts after %v", took)
 					}
+					g.acts("p4")
 				})
 			})
 		}
