@@ -12,7 +12,7 @@ type ElectionReason string
 const (
 	// ReasonPreempted: a process took over from a coordinator that ran and has a lower priority.
 	ReasonPreempted ElectionReason = "Preempted"
-	// ReasonHandedOver: the coordinator was asked to end.
+	// ReasonHandedOver: somebody or something asked the coordinator to end.
 	ReasonHandedOver ElectionReason = "HandedOver"
 	// ReasonDrained: the coordinator's pod was evicted, as kubectl drain does.
 	ReasonDrained ElectionReason = "Drained"

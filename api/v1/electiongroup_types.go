@@ -256,9 +256,9 @@ const (
 // +kubebuilder:validation:XValidation:rule="!has(self.heartbeatMilliseconds) || !has(self.timeoutMilliseconds) || self.timeoutMilliseconds >= 2 * self.heartbeatMilliseconds",message="timeoutMilliseconds must be at least twice heartbeatMilliseconds, otherwise one late heartbeat could depose a healthy coordinator"
 type Timing struct {
 	// profile is the choice of all other fields; each of them that is set overrides it. Fast: a
-	// failover takes about 100 ms on quiet machines. Balanced: about 450 ms, and a machine whose
-	// clocks stop for up to 300 ms, as those of a virtual machine that is migrated do, keeps the
-	// lease. Patient: about 3 s, and no permission ends while the coordinator stands still for a
+	// failover takes about 100 ms on quiet machines. Balanced: about 450 ms, and a coordinator keeps
+	// its lease while its machine's clocks stop for up to 300 ms, as in the migration of a virtual
+	// machine. Patient: about 3 s, and no permission ends while the coordinator stands still for a
 	// second. docs/guides/timing.md has the values. If a value of the profile does not fit a field
 	// that is set, it gives way: condition Degraded says which one and what to set, and status.timing
 	// has what is used.

@@ -1,7 +1,7 @@
 package v1
 
-// Followed returns the process that a row's process follows and under which epoch, as its agent
-// reports it. The name is empty if it follows nobody or is not connected; the epoch is 0 in a
+// Followed returns whom the process of a row follows, and under which epoch, by the report of its
+// agent. The name is empty if the process follows nobody or is not connected; the epoch is 0 in a
 // Classic group. If two rows name different processes, the processes disagree.
 func (s *ElectionGroupStatus) Followed(row *ProcessStatus) (name string, epoch int64) {
 	switch {

@@ -229,8 +229,8 @@ type ProcessStatus struct {
 	// +kubebuilder:validation:MaxLength=253
 	Follows string `json:"follows,omitempty"`
 
-	// epoch is the epoch under which this process follows or coordinates, as one number, if that is
-	// not the epoch of status.coordinator. Absent in Classic groups.
+	// epoch is the one number of the epoch under which this process follows or coordinates. Absent if
+	// it is that of status.coordinator, and in Classic groups.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	Epoch int64 `json:"epoch,omitempty"`

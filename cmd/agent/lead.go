@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// installLead puts the program lead, which lies beside the agent, into a directory that containers
-// of the app have, too. There it replaces the one of an earlier start, which may be running.
+// installLead copies the program lead, which lies beside the agent, into a directory that the app's
+// containers share. It replaces the copy of an earlier start, which may be running.
 func installLead(directory string) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -285,7 +285,7 @@ func (s *sidecar) config(
 	}
 }
 
-// farewellWithin is how long the manager may take to be told that this process has left (MC5).
+// farewellWithin is how long it may take to tell the manager that this process has left (MC5).
 const farewellWithin = 500 * time.Millisecond
 
 // throttled returns by how much a CPU limit of this container may delay lease.Burst, and says what

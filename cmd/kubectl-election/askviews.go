@@ -16,11 +16,12 @@ import (
 const (
 	// agentPort is the port of the agents' --app-address.
 	agentPort = 4040
-	// viewsWithin is how long all agents of a group may take to say whom they follow.
+	// viewsWithin is how long the agents of a group may take, all together, to say whom they follow.
 	viewsWithin = 15 * time.Second
 )
 
-// current returns how current the status of a group is. If nobody updates it, the agents are asked.
+// current returns how current the status of a group is. If nobody updates it, current asks the
+// agents.
 func (s surroundings) current(c *cobra.Command, at *cluster, group *v1.ElectionGroup) (
 	current display.Current, err error) {
 	kube, _, err := s.connect(at)
@@ -41,8 +42,8 @@ func (s surroundings) current(c *cobra.Command, at *cluster, group *v1.ElectionG
 	return current, c.Context().Err()
 }
 
-// askViews asks the agents of a group whom they follow, a few at a time. A user who may not forward
-// ports is told so once.
+// askViews asks the agents of a group, a few at a time, whom they follow. If the user may not
+// forward ports, it says so once.
 func askViews(ctx context.Context, ask views, group *v1.ElectionGroup,
 	notes io.Writer) *display.Agents {
 	defer waiting(notes, "asking the agents")()

@@ -27,7 +27,7 @@ func policy(file string, i Install) ([]byte, error) {
 	if err := i.validate(); err != nil {
 		return nil, err
 	}
-	// asCEL replaces the placeholders by variables
+	// asCEL puts variables in the place of these words
 	sidecar, err := parts(wordImage, wordManager, wordReadiness, wordLead)
 	if err != nil {
 		return nil, err

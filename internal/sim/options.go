@@ -219,20 +219,24 @@ func DrawOwnLink(algorithm string, seed uint64) Options {
 	return quiet
 }
 
+// only has little else happen than these faults.
+func (o *Options) only(faults Weights, chaos, gap Time) {
+	o.Weights, o.Chaos, o.Gap = faults, chaos, gap
+	o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
+}
+
 // DrawUpgrades draws a Guarded group whose agents and managers are of several releases, with
 // several rules levels (MC11), and are upgraded and rolled back.
 func DrawUpgrades(algorithm string, seed uint64) Options {
 	o := DrawGuarded(algorithm, seed)
 	o.Upgrade = 2 + int(seed%3)
 	if seed/4%2 == 0 { // little else happens, or hardly any upgrade is done before the next begins
-		o.Weights = Weights{
+		o.only(Weights{
 			Upgrade:     6,
 			StopManager: 1,
 			Strand:      1,
 			Sicken:      1,
-		}
-		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
-		o.Chaos, o.Gap = 600*T, 15*T
+		}, 600*T, 15*T)
 	}
 	return o
 }
@@ -246,15 +250,13 @@ func DrawStepDowns(algorithm string, guarded bool, seed uint64) Options {
 	}
 	o.StepDown = 3
 	if seed/4%2 == 0 { // little else happens, or hardly any request is seen through
-		o.Weights = Weights{
+		o.only(Weights{
 			StepDown:    6,
 			StopManager: 1,
 			Strand:      1,
 			Sicken:      1,
 			Edit:        1,
-		}
-		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
-		o.Chaos, o.Gap = 400*T, 10*T
+		}, 400*T, 10*T)
 	}
 	return o
 }
@@ -265,14 +267,12 @@ func DrawRollouts(algorithm string, seed uint64) Options {
 	o := DrawGuarded(algorithm, seed)
 	o.Roll, o.Strangers = 6, 1+int(seed%2)
 	if seed/4%2 == 0 { // little else happens
-		o.Weights = Weights{
+		o.only(Weights{
 			Roll:        8,
 			StopManager: 1,
 			Leave:       1,
 			Crash:       1,
-		}
-		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
-		o.Chaos, o.Gap = 400*T, 10*T
+		}, 400*T, 10*T)
 	}
 	return o
 }
@@ -284,15 +284,13 @@ func DrawReplaced(algorithm string, seed uint64) Options {
 	o := DrawGuarded(algorithm, seed)
 	o.Replace, o.SetBack = 2, 0
 	if seed/4%2 == 0 { // little else happens, or hardly any machine runs on for long
-		o.Weights = Weights{
+		o.only(Weights{
 			Replace:     4,
 			ReplacePod:  1,
 			StopManager: 1,
 			Crash:       1,
 			Pause:       1,
-		}
-		o.Crashes, o.Disks, o.Partial, o.Loss, o.Flap = Crashes{}, Disks{}, 0, 0, false
-		o.Chaos, o.Gap = 400*T, 20*T
+		}, 400*T, 20*T)
 	}
 	return o
 }
