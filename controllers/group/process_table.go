@@ -83,9 +83,9 @@ func (p process) claims() bool {
 	return !p.seen.Report.Electing
 }
 
-// dead reports whether a process is known not to run, or taken for failed by its peers. An open
-// subscription beats all hearsay: what the API server shows of a container may be old, and a peer
-// may only have lost its own link.
+// dead reports whether a process does not run, as far as is known, or its peers take it for failed.
+// An open subscription beats all hearsay: what the API server shows of a container may be old, and
+// a peer may only have lost its own link.
 func (p process) dead() bool {
 	switch {
 	case p.pod == nil || finished(p.pod):
@@ -108,8 +108,8 @@ func (p process) neverSeen() bool {
 	return p.pod == nil && !p.voted && (p.last == nil || p.last.State == v1.ProcessUnknown)
 }
 
-// silent reports whether a process is taken for failed by its peers only, and nothing shows that it
-// has ended.
+// silent reports whether only its peers take a process for failed, and nothing shows that it has
+// ended.
 func (p process) silent() bool {
 	return p.pod != nil && !finished(p.pod) && !agentEnded(p.pod) && !p.crashed &&
 		(p.seen == nil || !p.seen.Report.Leaving)
@@ -204,10 +204,10 @@ func processesOf(o observation) []process {
 	return all
 }
 
-// silence marks processes whose subscription is open, and that do not answer the process that
-// leads: one that stands still keeps its connections for seconds. If a process says the same of the
-// one that leads, they are cut off from each other, and both run. In a Classic group nobody has to
-// answer: a process that one side does not reach may coordinate the other.
+// silence marks processes that do not answer the leaseholder, though their subscriptions are open. A
+// process that stands still keeps its connections for seconds. If it says the same of the
+// leaseholder, the two are cut off from each other, and both run. Classic groups have no
+// leaseholder: a process that one side does not reach may coordinate the other side.
 func silence(all []process) {
 	var leads *process
 	followers := map[string]int{}
@@ -319,8 +319,8 @@ func rowOf(p process, chosen choice,
 	return row, recheck
 }
 
-// tellView writes whom a connected process follows, and under which epoch, where that is not what
-// the status says of the coordinator: so a failover changes few rows. Followed in api/v1 reads it.
+// tellView writes whom a connected process follows, and under which epoch, if the status says
+// something else of the coordinator. So a failover changes few rows. Followed in api/v1 reads it.
 func tellView(row *v1.ProcessStatus, follows string, epoch int64, chosen choice) {
 	switch {
 	case follows == "" && chosen.name != "":

@@ -17,7 +17,7 @@ import (
 	"github.com/podesta-dev/podesta/client/internal/leak"
 )
 
-// binary is the lead that is tested: what ships, in a process of its own.
+// binary is the lead that the tests start.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -323,7 +323,7 @@ func TestSignalsArePassedOn(t *testing.T) {
 	l.awaits("usr1")
 }
 
-// The session is open for as long as a process of the command runs, also if lead has died: the kernel
+// The session is open for as long as a process of the command runs, also if lead has died. The kernel
 // closes the connections of lead before it ends the other processes of a container.
 func TestTheSessionOutlivesLead(t *testing.T) {
 	t.Parallel()
