@@ -50,9 +50,10 @@ type Client struct {
 	// left, and otherwise not before half of it and half a second have passed.
 	StopWithin time.Duration
 	// Overdue, if non-nil, is called when the work of Run goes on and the permission is about to end.
-	// An eighth of the permission is left then, and 5 ms at the least. The argument is the reason why the work's context has ended. After a pause of the program, Overdue
-	// is called as soon as the program goes on. Set it to Exit to end the process then. If Overdue is
-	// nil or returns, the work goes on, and another process may work at the same time.
+	// An eighth of the permission is left then, and 5 ms at the least. The argument is the reason why
+	// the work's context has ended. After a pause of the program, Overdue is called as soon as the
+	// program goes on. Set it to Exit to end the process then. If Overdue is nil or returns, the work
+	// goes on, and another process may work at the same time.
 	Overdue func(why error)
 }
 

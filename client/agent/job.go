@@ -215,8 +215,8 @@ func (j *job) watch() {
 }
 
 // overdueAt returns when work that goes on after its context has ended is overdue. If the
-// permission was not renewed, the work has had half of the rest by then, or more. The process can be
-// ended in the time that is left. j.mu is held.
+// permission was not renewed, the work has had half of the rest by then, or more. The process can
+// be ended in the time that is left. j.mu is held.
 func (j *job) overdueAt() time.Duration {
 	return j.until - min((j.until-j.end)/2, j.length/overdueShare)
 }

@@ -204,8 +204,8 @@ func processesOf(o observation) []process {
 	return all
 }
 
-// silence marks processes that do not answer the leaseholder, though their subscriptions are open. A
-// process that stands still keeps its connections for seconds. If it says the same of the
+// silence marks processes that do not answer the leaseholder, though their subscriptions are open.
+// One that stands still keeps its connections for seconds. If such a process says the same of the
 // leaseholder, the two are cut off from each other, and both run. Classic groups have no
 // leaseholder: a process that one side does not reach may coordinate the other side.
 func silence(all []process) {

@@ -68,7 +68,7 @@ func TestLeadHoldsALock(t *testing.T) {
 			t.Errorf("%v has the lock after %v", now, last)
 		}
 		last = now
-		for !strike(t, dice, replicas[now.name]) { //nolint:revive // until one ends it
+		for !strike(t, dice, replicas[now.name]) {
 		}
 	}
 	for name, r := range replicas {

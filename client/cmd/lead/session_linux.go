@@ -9,8 +9,8 @@ import (
 
 // session is the connection of the session with the agent. The command and all that it starts have
 // it open, too. If lead dies, the kernel ends its connections first, and the other processes of its
-// container a moment later. Closing a session gives the permission up, so that must not happen while
-// a process still runs.
+// container a moment later. Closing a session gives the permission up, so that must not happen
+// while a process still runs.
 type session struct {
 	http.RoundTripper
 
