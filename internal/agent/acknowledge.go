@@ -2,6 +2,7 @@ package agent
 
 import (
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -83,6 +84,8 @@ func (a appAPI) acknowledge(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
+var errUnanswered = errors.New("the app did not acknowledge its session in time")
+
 // asking is what an acknowledged session asks its app. Its zero value asks nothing.
 type asking struct {
 	awaited *awaited
@@ -92,12 +95,12 @@ type asking struct {
 	next    lease.Instant // when it is asked again, or the app's time is over
 }
 
-// ask asks the app if it is time to. It reports false if the app has not answered in time, or has
+// ask asks the app if it is time to. The error says that the app has not answered in time, or has
 // gone. It counts how often it has asked, and not the time: an agent that stood still, or whose
 // machine was suspended, could not ask meanwhile.
-func (q *asking) ask(now lease.Instant, longest time.Duration, say say) bool {
+func (q *asking) ask(now lease.Instant, longest time.Duration, say say) error {
 	if q.awaited == nil || now < q.next {
-		return true
+		return nil
 	}
 	within := acknowledgeWithin(longest)
 	switch {
@@ -108,7 +111,7 @@ func (q *asking) ask(now lease.Instant, longest time.Duration, say say) bool {
 			"without another one, this process is not a candidate, and if it coordinates it hands "+
 			"over; find out what stopped the app, or have it answer each event acknowledge",
 			"within", within)
-		return false
+		return errUnanswered
 	}
 	q.asked++
 	q.next = now + within/asksInTime

@@ -48,14 +48,14 @@ func opens(t *testing.T, longest time.Duration, answers func(a *answering, token
 	t.Cleanup(stop)
 	go func() {
 		defer close(a.ended)
-		a.api.followAcknowledged(ctx, func(event string, data any) bool {
+		a.api.followAcknowledged(ctx, func(event string, data any) error {
 			if event == "acknowledge" {
 				q := data.(questionJSON)
 				a.asked = append(a.asked, time.Since(a.begun))
 				a.within = append(a.within, time.Duration(q.Within)*time.Millisecond)
 				answers(a, q.Token)
 			}
-			return !a.gone
+			return readIf(!a.gone)
 		})
 	}()
 	return a

@@ -34,7 +34,7 @@ func (a appAPI) followElector(ctx context.Context, say say) {
 	for {
 		v, changed := a.views.Read()
 		if now := v.elector(v.Coordinator); now != last {
-			if last = now; !say("", now) {
+			if last = now; say("", now) != nil {
 				return
 			}
 		}

@@ -19,13 +19,13 @@ func TestAnIdleElectorStreamIsSilent(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			api.followElector(ctx, func(event string, data any) bool {
+			api.followElector(ctx, func(event string, data any) error {
 				e, ok := data.(electorJSON)
 				if event != "" || !ok {
 					t.Errorf("event %q with %v", event, data)
 				}
 				said = append(said, e)
-				return true
+				return nil
 			})
 		}()
 		began := time.Now()

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"errors"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
@@ -100,6 +102,17 @@ func (s *Session) Cut() {
 	defer s.ledger.mu.Unlock()
 	s.ledger.ledger.Cut(s.session)
 	s.ledger.tell()
+}
+
+// endAfter ends a session on which something could not be sent. If the app's end of the connection
+// is closed, the app has gone, or has given its permission up. An app that only does not read may
+// do so later, and rely on what it was told then.
+func (s *Session) endAfter(err error) {
+	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
+		s.Close()
+	} else {
+		s.Cut()
+	}
 }
 
 // Close ends the session: the app has gone, or has given its permission up.

@@ -3,10 +3,13 @@ package agent
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -20,9 +23,14 @@ import (
 func TestWhoEndsASession(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		reads  bool // the app reads the event, and goes
+		err    error // of the first event; nil: the app reads it, and goes
 		relies bool
-	}{{"the app goes", true, false}, {"the app does not read on", false, true}} {
+	}{
+		{"the app goes", nil, false},
+		{"the app has gone when something is sent", &net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.EPIPE)}, false},
+		{"the app has gone without reading", &net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.ECONNRESET)}, false},
+		{"the app does not read on", &net.OpError{Op: "write", Err: os.ErrDeadlineExceeded}, true},
+	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Hour} }))
 			deadline := time.Hour + time.Second
@@ -30,11 +38,11 @@ func TestWhoEndsASession(t *testing.T) {
 			ctx, gone := context.WithCancel(t.Context())
 			api := appAPI{views: NewViews(), ledger: l}
 			api.views.publish(View{Safety: roster.Guarded})
-			api.followPermission(ctx, func(string, any) bool {
-				if c.reads {
+			api.followPermission(ctx, func(string, any) error {
+				if c.err == nil {
 					gone()
 				}
-				return c.reads
+				return c.err
 			})
 			gone()
 			if relies := l.told() >= deadline; relies != c.relies {
@@ -45,6 +53,14 @@ func TestWhoEndsASession(t *testing.T) {
 			}
 		})
 	}
+}
+
+// readIf is the outcome of an event to an app that reads on, or does not.
+func readIf(reads bool) error {
+	if reads {
+		return nil
+	}
+	return os.ErrDeadlineExceeded
 }
 
 // A stray GET of a session would end the process's candidacy when it goes. It opens none.
@@ -166,12 +182,12 @@ func TestASessionIsToldTheNextDeadline(t *testing.T) {
 			api := appAPI{views: NewViews(), ledger: l}
 			api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
 			var told []int64
-			api.followPermission(t.Context(), func(_ string, data any) bool {
+			api.followPermission(t.Context(), func(_ string, data any) error {
 				told = append(told, time.Since(begun).Round(time.Millisecond).Milliseconds())
 				if !data.(permissionJSON).MayAct {
 					t.Errorf("%s: after %v ms it may act no more", name, told)
 				}
-				return len(told) < len(c.want)
+				return readIf(len(told) < len(c.want))
 			})
 			if !slices.Equal(told, c.want) {
 				t.Errorf("%s: it was told after %v ms, want %v", name, told, c.want)
@@ -198,10 +214,10 @@ func TestASessionRepeatsADeadline(t *testing.T) {
 			api := appAPI{views: NewViews(), ledger: l}
 			api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
 			var told []time.Duration
-			api.followPermission(t.Context(), func(_ string, data any) bool {
+			api.followPermission(t.Context(), func(_ string, data any) error {
 				told = append(told, time.Since(begun))
 				p := data.(permissionJSON)
-				return p.MayAct && p.DeadlineBoottime < int64(next) && len(told) < 100
+				return readIf(p.MayAct && p.DeadlineBoottime < int64(next) && len(told) < 100)
 			})
 			last, due := told[len(told)-1], deadline+50*time.Millisecond
 			if moves {
@@ -224,12 +240,12 @@ func TestASessionIsToldALateRenewal(t *testing.T) {
 		api := appAPI{views: NewViews(), ledger: l}
 		api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
 		var told []bool
-		api.followPermission(t.Context(), func(_ string, data any) bool {
+		api.followPermission(t.Context(), func(_ string, data any) error {
 			told = append(told, data.(permissionJSON).MayAct)
 			if len(told) == 1 {
 				l.grant(lease.Permission{Epoch: 1, Deadline: time.Second})
 			}
-			return len(told) < 2
+			return readIf(len(told) < 2)
 		})
 		if took := time.Since(begun); !slices.Equal(told, []bool{false, true}) || took > 0 {
 			t.Errorf("after %v it was told that it may act: %v", took, told)
@@ -265,12 +281,12 @@ func TestAnAgentThatStoodStillReadsItsRenewals(t *testing.T) {
 			api := appAPI{views: NewViews(), ledger: l}
 			api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
 			var may bool
-			api.followPermission(t.Context(), func(_ string, data any) bool {
+			api.followPermission(t.Context(), func(_ string, data any) error {
 				may = data.(permissionJSON).MayAct
 				if time.Since(begun) < c.stands {
 					<-time.After(c.stands) // the bubble's clock
 				}
-				return may && time.Since(begun) <= max(deadline, c.stands)
+				return readIf(may && time.Since(begun) <= max(deadline, c.stands))
 			})
 			if took := time.Since(begun); may != c.renewed || took != c.reads {
 				t.Errorf("%+v: after %v it is told that it may act: %t", c, took, may)
@@ -288,10 +304,10 @@ func TestAClassicPermissionIsNotWaitedFor(t *testing.T) {
 		api := appAPI{views: NewViews(), ledger: l}
 		api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Classic})
 		var told []bool
-		api.followPermission(t.Context(), func(_ string, data any) bool {
+		api.followPermission(t.Context(), func(_ string, data any) error {
 			told = append(told, data.(permissionJSON).MayAct)
 			api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
-			return len(told) < 2
+			return readIf(len(told) < 2)
 		})
 		if took := time.Since(begun); !slices.Equal(told, []bool{true, false}) || took > 0 {
 			t.Errorf("after %v it was told that it may act: %v", took, told)
@@ -309,7 +325,7 @@ func TestNoRevocationIsSkipped(t *testing.T) {
 		api := appAPI{views: NewViews(), ledger: l}
 		api.views.publish(View{Name: "p1", Coordinator: "p1", Safety: roster.Guarded})
 		var told []lease.Epoch
-		api.followPermission(t.Context(), func(_ string, data any) bool {
+		api.followPermission(t.Context(), func(_ string, data any) error {
 			p := data.(permissionJSON)
 			told = append(told, p.Epoch)
 			if p.MayAct != (p.Epoch != 0) {
@@ -324,7 +340,7 @@ func TestNoRevocationIsSkipped(t *testing.T) {
 			case 4:
 				l.grant(lease.Permission{})
 			}
-			return len(told) < 5
+			return readIf(len(told) < 5)
 		})
 		if want := []lease.Epoch{1, 2, 0, 3, 0}; !slices.Equal(told, want) {
 			t.Errorf("it was told of the epochs %v, want %v", told, want)

@@ -50,8 +50,8 @@ func (a appAPI) follow(ctx context.Context, say say, app asking) {
 	for {
 		viewed, changed := a.views.Read()
 		permitted := a.ledger.Changed()
-		if !app.ask(a.ledger.clocks.Boot(), viewed.Lease, say) {
-			session.Cut() // the app may stand still, and read later what it was told
+		if err := app.ask(a.ledger.clocks.Boot(), viewed.Lease, say); err != nil {
+			session.endAfter(err)
 			return
 		}
 		count := uint64(0)
@@ -68,9 +68,15 @@ func (a appAPI) follow(ctx context.Context, say say, app asking) {
 		}
 		waits := now < waitsUntil
 		if !waits {
-			skipped := last.MayAct && l.MayAct && count != revoked
-			if skipped && !say("permission", a.permission(nothing)) || !say("permission", l) {
-				session.Cut()
+			var err error
+			if skipped := last.MayAct && l.MayAct && count != revoked; skipped {
+				err = say("permission", a.permission(nothing))
+			}
+			if err == nil {
+				err = say("permission", l)
+			}
+			if err != nil {
+				session.endAfter(err)
 				return
 			}
 			last, revoked = l, count

@@ -31,8 +31,8 @@ type stream struct {
 	acknowledged func(ctx context.Context, say say)
 }
 
-// say sends an event, or a comment if there is no data. It reports false if the client has gone.
-type say func(event string, data any) bool
+// say sends an event, or a comment if there is no data. After an error nothing more can be sent.
+type say func(event string, data any) error
 
 func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet { // a HEAD would open a session and close it
@@ -63,16 +63,18 @@ func (s *stream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	control := http.NewResponseController(w)
-	follow(r.Context(), func(event string, data any) bool {
-		if control.SetWriteDeadline(time.Now().Add(writeWithin)) != nil {
-			return false
+	follow(r.Context(), func(event string, data any) error {
+		if err := control.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil {
+			return err
 		}
 		text, err := s.encode(event, data)
 		if err != nil {
-			return false
+			return err
 		}
-		_, err = w.Write(text)
-		return err == nil && control.Flush() == nil
+		if _, err = w.Write(text); err != nil {
+			return err
+		}
+		return control.Flush()
 	})
 }
 
@@ -117,7 +119,7 @@ func (a appAPI) followCoordinator(ctx context.Context, say say) {
 		v, changed := a.views.Read()
 		c := describe(v)
 		if !said || !same(c, last) {
-			if said, last = true, c; !say("coordinator", c) {
+			if said, last = true, c; say("coordinator", c) != nil {
 				return
 			}
 		}
@@ -126,7 +128,7 @@ func (a appAPI) followCoordinator(ctx context.Context, say say) {
 			return
 		case <-changed:
 		case <-idle.C:
-			if !say("", nil) {
+			if say("", nil) != nil {
 				return
 			}
 		}
