@@ -211,6 +211,22 @@ func (s *preVote) awaits(r *Roster) bool {
 	return false
 }
 
+// AppendUnheard appends the voters that have not answered the last pre-vote, and reports whether
+// that is over and found no majority. It is for the view only.
+func (m *Machine) AppendUnheard(to []string) (names []string, over bool) {
+	c := &m.candidacy
+	if !c.noMajority || c.preVote.purpose != noPreVote || c.preVote.since < c.rosterAt ||
+		len(c.preVote.answered) != len(m.roster.Members) { // the last one was of another roster
+		return to, false
+	}
+	for i, q := range m.roster.Members {
+		if q.Voter && !c.preVote.answered[i] {
+			to = append(to, q.Name)
+		}
+	}
+	return to, true
+}
+
 // support is which voters would promise.
 func (s *preVote) support() []bool {
 	all := make([]bool, len(s.responses))

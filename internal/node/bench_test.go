@@ -87,6 +87,7 @@ type member struct {
 	asked      []node.Message // requests that it has sent, and that are not answered
 	answering  []node.Message
 	muted      map[string]bool // they answer nothing
+	loses      bool            // it may lose its lease
 	permission lease.Permission
 }
 
@@ -124,7 +125,7 @@ func (m *member) step(tb testing.TB, e node.Event) {
 			}
 		}
 		m.permission = r.Permission
-		if r.Revoke {
+		if r.Revoke && !m.loses {
 			tb.Fatal("it revokes the permission")
 		}
 		if r.Write == nil {
@@ -154,15 +155,15 @@ func (m *member) mute(name string) {
 }
 
 // answer has everybody grant what the process has asked for.
-func (m *member) answer(tb testing.TB, k lease.Kind) {
+func (m *member) answer(tb testing.TB, kinds ...lease.Kind) {
 	m.answering, m.asked = m.asked, m.answering[:0]
 	for i := range m.answering {
 		q := &m.answering[i].Request
-		if q.Kind != k || m.muted[m.answering[i].To] {
+		if !slices.Contains(kinds, q.Kind) || m.muted[m.answering[i].To] {
 			continue
 		}
 		m.receive(tb, m.answering[i].To, node.Message{Type: node.LeaseResponse, Response: lease.Response{
-			Kind:       k,
+			Kind:       q.Kind,
 			Epoch:      q.Epoch,
 			Round:      q.Round,
 			Granted:    true,

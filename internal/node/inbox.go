@@ -151,7 +151,8 @@ func (n *Node) stepLease(e lease.Event) {
 	if out.Revoke {
 		n.ready.Revoke = true
 		n.note(Note{Type: Revoked, Epoch: n.holds})
-		n.holds, n.peers.unanswered, n.tableStale = 0, nil, true
+		n.holds, n.tableStale = 0, true
+		n.keepUnheard()
 	}
 	if out.Version != 0 {
 		n.writes.changeState(out.Version)

@@ -18,6 +18,7 @@ type peers struct {
 	stale      bool                   // the links are to be looked at
 	doubters   []string               // whom the failure detector asks for the algorithm's sake
 	unanswered map[string]*unanswered // renewals of this leaseholder
+	unheard    []string               // have not answered a process that finds no majority
 
 	coordinator string // by the algorithm, when the links were looked at last
 }

@@ -130,6 +130,7 @@ func (n *Node) use(r *Roster) {
 	}
 	n.peers.silent = slices.DeleteFunc(n.peers.silent, left)
 	n.peers.ended = slices.DeleteFunc(n.peers.ended, left)
+	n.peers.unheard = slices.DeleteFunc(n.peers.unheard, left)
 	maps.DeleteFunc(n.peers.unanswered, func(name string, _ *unanswered) bool { return left(name) })
 	n.waiting = waiting{} // the algorithm may be another one
 	n.writes.changeRoster(r)

@@ -124,3 +124,52 @@ func TestTheLeaseholderShowsWhoStandsStill(t *testing.T) {
 		t.Errorf("it stood still itself, and P1 is %s", shows())
 	}
 }
+
+// Of five, three stand still: those that answer nobody are all shown so, by a leaseholder that loses
+// its lease over that, without a break, and by a process that finds no majority.
+func TestWhoFindsNoMajorityShowsWhoStandsStill(t *testing.T) {
+	for name, k := range map[string]int{"the leaseholder": 5, "a follower": 1} {
+		t.Run(name, func(t *testing.T) {
+			p := join(t, 5, k)
+			silent := []string{"P2", "P3", "P4"}
+			for _, kind := range []lease.Kind{lease.PreVote, lease.Vote} {
+				p.answer(t, kind)
+			}
+			if k == 1 {
+				silent = []string{"P3", "P4", "P5"}
+				p.receive(t, "P5", node.Message{Type: node.LeaseRequest, Request: lease.Request{
+					Kind: lease.Renew, Group: "g", Epoch: lease.NewEpoch(1, 1), Lease: leaseTime,
+				}})
+			}
+			for _, q := range silent {
+				p.mute(q)
+			}
+			p.loses = true
+			shown := func() (all []string) {
+				for _, e := range p.node.View().Table {
+					// P1 answers the lease protocol only, here, and P5 asks it in an election, too.
+					if e.Status == node.NotAnswering && e.Name != "P1" {
+						all = append(all, e.Name)
+					}
+				}
+				slices.Sort(all)
+				return all
+			}
+			took := time.Duration(0)
+			for begun := p.now; p.now < begun+10*time.Second; {
+				p.now += 50 * ms
+				p.step(t, node.Event{Type: node.Tick})
+				p.answer(t, lease.Renew, lease.PreVote)
+				switch complete := slices.Equal(shown(), silent); {
+				case took == 0 && complete:
+					took = p.now - begun
+				case took > 0 && !complete:
+					t.Fatalf("after %v it shows %v, then %v after %v", took, silent, shown(), p.now-begun)
+				}
+			}
+			if took == 0 || took > 2*time.Second {
+				t.Errorf("it shows %v, all of %v after %v", shown(), silent, took)
+			}
+		})
+	}
+}

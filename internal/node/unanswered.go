@@ -1,14 +1,16 @@
 package node
 
 import (
+	"slices"
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
 // In a Guarded group every process answers the leaseholder's renewals. So the leaseholder knows
-// which processes stand still, also those that no algorithm asks anything. That is for the view
-// only: the two machines do not hear of it.
+// which processes stand still, also those that no algorithm asks anything. A process that finds no
+// majority knows it of the voters that did not answer its last pre-vote. That is for the view only:
+// the two machines do not hear of it.
 
 // unanswered are the renewals that a process has not answered.
 type unanswered struct {
@@ -64,4 +66,33 @@ func (n *Node) forgiveSilence(late time.Duration) {
 func (n *Node) ignoresRenewals(name string) bool {
 	u := n.peers.unanswered[name]
 	return u != nil && u.silent
+}
+
+// keepUnheard keeps the processes that did not answer this leaseholder when its lease is over.
+func (n *Node) keepUnheard() {
+	n.peers.unheard = n.peers.unheard[:0]
+	for name, u := range n.peers.unanswered {
+		if u.silent {
+			n.peers.unheard = append(n.peers.unheard, name)
+		}
+	}
+	n.peers.unanswered = nil
+}
+
+// missVoters notes which voters have not answered when a pre-vote has found no majority. They count
+// as not answering until the next one is over, or somebody leads.
+func (n *Node) missVoters(leads bool) {
+	was := slices.Clone(n.peers.unheard)
+	if names, over := n.lease.AppendUnheard(n.peers.unheard[:0]); over {
+		n.peers.unheard = names
+	}
+	if leads {
+		n.peers.unheard = n.peers.unheard[:0]
+	}
+	n.tableStale = n.tableStale || !slices.Equal(was, n.peers.unheard)
+}
+
+// unheard reports whether a process does not answer this one, as a leaseholder or a pre-vote found.
+func (n *Node) unheard(name string) bool {
+	return n.ignoresRenewals(name) || slices.Contains(n.peers.unheard, name)
 }

@@ -57,6 +57,9 @@ func (n *Node) show() bool {
 	if is.Coordinator == was.Coordinator && n.calm(is.Coordinator) {
 		n.episode.cancel() // nothing has changed: that was no election
 	}
+	if n.guarded() {
+		n.missVoters(is.Coordinator != "")
+	}
 	table, changed := n.newTable(is.Coordinator)
 	if !changed && is.equal(&was) {
 		return false
@@ -81,7 +84,7 @@ func (n *Node) newTable(coordinator string) (table []election.Entry, changed boo
 		n.authoriseTable(coordinator)
 	}
 	for i, e := range n.table {
-		if e.Status == election.Normal && n.ignoresRenewals(e.Name) {
+		if e.Status == election.Normal && n.unheard(e.Name) {
 			n.table[i].Status = NotAnswering
 		}
 		_, ended := slices.BinarySearch(n.peers.ended, e.Name)
