@@ -240,6 +240,21 @@ func TestWhoStandsStillDoesNotAnswer(t *testing.T) {
 		"says one that has yet to ask the voters": {func(s *scene) {
 			s.at(roster.LeaseElecting, 0).reports(0, "p-2", roster.NotAnswering)
 		}, "p-0:Normal: p-1:Normal:p-2 p-2:Coordinator:p-2"},
+		"a new process that has yet to follow somebody": {func(s *scene) {
+			s.at(roster.LeaseElecting, 1).reports(2, "p-1", roster.NotAnswering)
+		}, "p-0:Normal:p-2 p-1:Normal: p-2:Coordinator:p-2"},
+		"a majority with the coordinator": {func(s *scene) {
+			s.at(roster.LeaseNoMajority, 0)
+			s.reports(0, "p-1", roster.NotAnswering).reports(0, "p-2", roster.NotAnswering)
+		}, "p-0:Normal: p-1:NotAnswering: p-2:NotAnswering:"},
+		"a majority without the coordinator, whose lease is over": {func(s *scene) {
+			s.at(roster.LeaseElecting, 2)
+			s.reports(2, "p-0", roster.NotAnswering).reports(2, "p-1", roster.NotAnswering)
+		}, "p-0:NotAnswering: p-1:NotAnswering: p-2:Normal:"},
+		"a majority that elects without one that is cut off": {func(s *scene) {
+			s.at(roster.LeaseNoMajority, 0).at(roster.LeaseElecting, 1, 2)
+			s.reports(0, "p-1", roster.NotAnswering).reports(0, "p-2", roster.NotAnswering)
+		}, "p-0:Normal: p-1:Normal: p-2:Normal:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := voting(3).holding("p-2", 7, 0, 1, 2).shown()

@@ -209,7 +209,47 @@ func processesOf(o observation) []process {
 // leaseholder, the two are cut off from each other, and both run. Classic groups have no
 // leaseholder: a process that one side does not reach may coordinate the other side.
 func silence(all []process) {
-	var leads *process
+	leads := leaseholder(all)
+	if leads != nil {
+		for i := range all {
+			p := &all[i]
+			if p == leads || !p.connected() {
+				continue
+			}
+			theirs, ours := leads.shows(p.name), p.shows(leads.name)
+			p.mute = theirs == roster.NotAnswering && !failed(ours) && !p.seen.Report.Leaving &&
+				p.follows() != "" // a new process has yet to get its roster
+			// p has asked the voters about the one that leads. If that ran, it would miss p by now.
+			if ours == roster.NotAnswering && !failed(theirs) &&
+				p.seen.Report.LeaseState == roster.LeaseNoMajority {
+				leads.mute = true
+			}
+		}
+	}
+	if leads == nil || leads.mute {
+		silenceMajority(all)
+	}
+}
+
+// silenceMajority marks processes that stand still while nobody leads. Such a process still says
+// that it follows a leaseholder, and does not answer a peer. The peer either finds no majority, or
+// is that leaseholder and has lost its lease. A process that ran would have noticed that, too.
+func silenceMajority(all []process) {
+	for i := range all {
+		p := &all[i]
+		if !p.guarded || p.follows() == "" || p.seen.Report.Leaving {
+			continue
+		}
+		p.mute = p.mute || slices.ContainsFunc(all, func(q process) bool {
+			return q.connected() && q.name != p.name && q.shows(p.name) == roster.NotAnswering &&
+				!failed(p.shows(q.name)) && (q.seen.Report.LeaseState == roster.LeaseNoMajority ||
+				q.name == p.follows() && !q.claims())
+		})
+	}
+}
+
+// leaseholder returns the process that leads, as it says itself; nil if none does.
+func leaseholder(all []process) (leads *process) {
 	followers := map[string]int{}
 	for i := range all {
 		followers[all[i].follows()]++
@@ -221,22 +261,7 @@ func silence(all []process) {
 			leads = p
 		}
 	}
-	if leads == nil {
-		return
-	}
-	for i := range all {
-		p := &all[i]
-		if p == leads || !p.connected() {
-			continue
-		}
-		theirs, ours := leads.shows(p.name), p.shows(leads.name)
-		p.mute = theirs == roster.NotAnswering && !failed(ours) && !p.seen.Report.Leaving
-		// p has asked the voters about the one that leads. If that ran, it would miss p by now.
-		if ours == roster.NotAnswering && !failed(theirs) &&
-			p.seen.Report.LeaseState == roster.LeaseNoMajority {
-			leads.mute = true
-		}
-	}
+	return leads
 }
 
 // shows returns the state of another process in the table of a connected one.
