@@ -17,6 +17,7 @@ type findings struct {
 	processes []process
 	rows      []v1.ProcessStatus
 	choice    choice
+	failing   []string       // processes that run beside containers that fail, with the reasons
 	reporting int            // voters that report, as the table shows it
 	lagging   int            // connected processes that do not use the persisted roster yet
 	step      rosterDecision // what was decided about the roster

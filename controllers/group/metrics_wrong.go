@@ -12,7 +12,7 @@ import (
 var (
 	degradedReasons = []string{
 		"ProcessesCrashed", "ProcessesNotAnswering", "ViewsDiffer",
-		reasonNotLinked, reasonAgentMissing, "ProcessesUnknown",
+		reasonNotLinked, reasonContainersFailing, reasonAgentMissing, "ProcessesUnknown",
 		"ProcessesMissing",
 		reasonRulesUnsupported, reasonPodsMislabelled, reasonTrustNotRestored, reasonForgetIgnored,
 		reasonStepDownIgnored, reasonAdoptIgnored, reasonWitnessRefused, reasonWitnessWanted,

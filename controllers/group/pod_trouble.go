@@ -4,9 +4,48 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/podesta-dev/podesta/api/v1"
 )
+
+// reasonContainersFailing is a reason of condition Degraded.
+const reasonContainersFailing = "ContainersFailing"
+
+// steadyAfter is how long a container runs until it counts as one that does not fail any more. An
+// app that ends again and again runs for a moment in between.
+const steadyAfter = 2 * time.Minute
+
+// failing returns which containers beside an agent fail, such as the app, and why, if the process
+// runs; and when time alone would change that. A pod that is to end stops them one by one.
+func failing(p process, row v1.ProcessStatus, now time.Time) (why string, recheck time.Duration) {
+	runs := row.State == v1.ProcessNormal || row.State == v1.ProcessCoordinator
+	if !runs && p.agent != v1.AgentMissing || departing(p.pod) {
+		return "", 0
+	}
+	var all []string
+	for _, c := range slices.Concat(p.pod.Status.InitContainerStatuses,
+		p.pod.Status.ContainerStatuses) {
+		said, last := containerTrouble(c), c.LastTerminationState.Terminated
+		if c.State.Running != nil && c.RestartCount > 1 && last != nil {
+			left := min(steadyAfter-now.Sub(c.State.Running.StartedAt.Time), steadyAfter)
+			if left > 0 {
+				said = fmt.Sprintf("%s: runs again after %s, %d restarts", c.Name, ending(last),
+					c.RestartCount)
+				recheck = sooner(recheck, left)
+			}
+		}
+		if said != "" && c.Name != v1.AgentContainer {
+			all = append(all, said)
+		}
+	}
+	if len(all) == 0 {
+		return "", 0
+	}
+	return fmt.Sprintf("%s (%s)", p.name, strings.Join(all, ", ")), recheck
+}
 
 // trouble returns what Kubernetes says of a pod that does not work: which containers do not run,
 // why, and how often they were restarted. It is empty if Kubernetes says nothing of that.

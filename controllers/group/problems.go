@@ -51,6 +51,10 @@ func problems(f findings) []problem {
 	if message := missingLinks(f); message != "" {
 		all = append(all, problem{reasonNotLinked, message})
 	}
+	if len(f.failing) > 0 {
+		all = append(all, problem{reasonContainersFailing,
+			"containers fail in " + strings.Join(f.failing, ", ")})
+	}
 	if message := missingAgents(f); message != "" {
 		all = append(all, problem{reasonAgentMissing, message})
 	}

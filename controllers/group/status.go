@@ -91,10 +91,15 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		recheck: chosen.recheck,
 		role:    decideRole(o, chosen.name),
 	}
+	var fail []string
 	for _, p := range all {
 		row, recheck := rowOf(p, chosen, o.now)
 		d.status.Processes = append(d.status.Processes, row)
-		d.recheck = sooner(d.recheck, recheck)
+		why, steady := failing(p, row, o.now)
+		if why != "" {
+			fail = append(fail, why)
+		}
+		d.recheck = sooner(sooner(d.recheck, recheck), steady)
 	}
 	reporting := reportingVoters(d.status.Processes, o.published.Roster)
 	if voters := len(votersIn(o.published.Roster)); guarded(o.group) && voters > 0 {
@@ -110,6 +115,7 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 		processes: all,
 		rows:      d.status.Processes,
 		choice:    chosen,
+		failing:   fail,
 		reporting: reporting,
 		lagging:   lagging(all, o),
 		step:      step,

@@ -91,6 +91,10 @@ var reasons = map[string]map[string]advice{
 			do: "Mend what the message names: a network policy or a path between two nodes, a clock, or " +
 				"a process that hangs.",
 		},
+		"ContainersFailing": {
+			means: "The agents beside them run and vote.",
+			do:    "Find out why: kubectl describe pod -n NAMESPACE, with the names that the message has.",
+		},
 		"AgentMissing": {
 			do: "Restart the workloads that the message names. Before Kubernetes 1.36, or without " +
 				"the injection policy, apply the manifest through kubectl election inject -f FILE (with " +
