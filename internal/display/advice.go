@@ -47,7 +47,7 @@ func (s *subject) podsFor(reason string) (names []string) {
 const (
 	waitForIt = "Wait. If it lasts, read the log of the highest candidate's agent: " +
 		"kubectl logs POD -c podesta-agent -n NAMESPACE."
-	checkLinks = "Wait. If it lasts, check which processes can reach each other."
+	checkLinks = "Wait. If it lasts, mend the missing links, which condition Degraded names."
 	upgrade    = "Install the release that the message names: docs/guides/upgrade.md."
 )
 

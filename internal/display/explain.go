@@ -47,7 +47,8 @@ func Explain(g *v1.ElectionGroup, now time.Time) Explanation {
 		Coordinator: s.coordinator,
 		Next:        s.next(),
 		Problems:    s.problems(),
-		NotShown: []string{"which processes reach each other", "what has changed since the manager " +
+		NotShown: []string{"links between processes that have been missing for a few seconds only, " +
+			"and those of processes that do not report", "what has changed since the manager " +
 			"published it"},
 	}
 	e.State, e.Reason = s.state()

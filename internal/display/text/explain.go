@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/podesta-dev/podesta/internal/display"
@@ -47,15 +48,17 @@ func Explain(e display.Explanation, o Options) string {
 	}
 	section(then, next)
 
-	var todo []string
+	var wrong, todo []string
 	for _, p := range e.Problems {
-		switch {
-		case p.Do != "":
+		said := strings.TrimRight(p.Message, ". ") + "."
+		if !slices.Contains(e.Why, said) {
+			wrong = append(wrong, p.Reason+": "+said)
+		}
+		if p.Do != "" {
 			todo = append(todo, p.Reason+": "+p.Do)
-		case p.Means == "": // a reason that this version does not know
-			todo = append(todo, p.Reason+": "+p.Message)
 		}
 	}
+	section("What is wrong", wrong)
 	section("What to do", todo)
 	section("What the status does not show", e.NotShown)
 	return b.String()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/podesta-dev/podesta/internal/display"
+	"github.com/podesta-dev/podesta/internal/trace"
 )
 
 var escape = regexp.MustCompile("\x1b\\[[0-9;]*m")
@@ -140,5 +141,18 @@ func TestSort(t *testing.T) {
 	}
 	if fmt.Sprint(got) != "[b c 0 d a]" {
 		t.Error(got)
+	}
+}
+
+// An election that nobody has called, as a lease that is passed on, has a reason all the same: the
+// word that the status has.
+func TestTraceShowsTheReason(t *testing.T) {
+	for _, p := range []trace.Picture{
+		{Coordinator: "p-2", From: "p-1", Reason: "Preempted"},
+		{Coordinator: "p-2", From: "p-1", Reason: "Rolled", Initiator: "p-1"},
+	} {
+		if got := Trace("shop/g", []trace.Picture{p}, Options{}); !strings.Contains(got, "  reason     "+p.Reason+"\n") {
+			t.Errorf("%s", got)
+		}
 	}
 }

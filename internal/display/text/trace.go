@@ -29,11 +29,8 @@ func (o Options) picture(b *strings.Builder, group string, p trace.Picture) {
 		}
 	}
 	fact("election", p.ID)
-	caller := p.Initiator
-	if caller != "" && p.Reason != "" {
-		caller += ": " + p.Reason
-	}
-	fact("called by", caller)
+	fact("reason", p.Reason)
+	fact("called by", p.Initiator)
 	fact("algorithm", p.Algorithm)
 	if p.At != nil {
 		fact("published", p.At.UTC().Format("2006-01-02 15:04:05 MST"))
