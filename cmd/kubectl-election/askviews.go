@@ -6,7 +6,6 @@ import (
 	"io"
 	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
@@ -22,24 +21,20 @@ const (
 
 // current returns how current the status of a group is. If nobody updates it, current asks the
 // agents.
-func (s surroundings) current(c *cobra.Command, at *cluster, group *v1.ElectionGroup) (
-	current display.Current, err error) {
-	kube, _, err := s.connect(at)
-	if err != nil {
-		return current, err
-	}
-	over := waiting(c.ErrOrStderr(), "looking whether a manager leads")
-	current = lookout{kube, at.system, s.now}.once(c.Context())
+func (s surroundings) current(ctx context.Context, kube apiClient, at *cluster,
+	group *v1.ElectionGroup, notes io.Writer) (current display.Current, err error) {
+	over := waiting(notes, "looking whether a manager leads")
+	current = lookout{kube, at.system, s.now}.once(ctx)
 	over()
 	if !current.Stale {
-		return current, c.Context().Err()
+		return current, ctx.Err()
 	}
 	ask, err := s.views(at)
 	if err != nil {
 		return current, err
 	}
-	current.Agents = askViews(c.Context(), ask, group, c.ErrOrStderr())
-	return current, c.Context().Err()
+	current.Agents = askViews(ctx, ask, group, notes)
+	return current, ctx.Err()
 }
 
 // askViews asks the agents of a group, a few at a time, whom they follow. If the user may not

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -24,7 +25,11 @@ type checkup struct {
 
 	busy  bool
 	ahead looked // what the API server had when the watch had it not
+	asked time.Time
 }
+
+// askAgain is how often a watch of one group asks its agents while nobody updates it.
+const askAgain = 10 * time.Second
 
 // looked is what one checkup has found.
 type looked struct {
@@ -60,12 +65,24 @@ func (c *checkup) begin(seen map[types.NamespacedName]*v1.ElectionGroup) {
 			break
 		}
 	}
-	if g := seen[question.key]; g != nil {
+	g := seen[question.key]
+	if g != nil {
 		question.had = g.ResourceVersion
 	}
-	pulse := &c.watcher.pulse // nobody else uses it while busy
+	pulse, said := &c.watcher.pulse, c.watcher.current // nobody else uses it while busy
+	ask := said.Stale && c.watcher.which.name != "" && g != nil && time.Since(c.asked) >= askAgain
+	if ask {
+		c.asked = time.Now()
+	}
 	go func() {
-		question.current, _ = pulse.look(c.ctx)
+		var err error
+		question.current, err = pulse.look(c.ctx)
+		if question.current.Stale && err == nil {
+			question.current.Agents = said.Agents
+			if ask {
+				question.current.Agents = c.agents(g)
+			}
+		}
 		if question.had != "" && !question.current.Stale {
 			question.has = c.watcher.version(c.ctx, question.key)
 		}
@@ -86,6 +103,14 @@ func (c *checkup) end(result looked, seen map[types.NamespacedName]*v1.ElectionG
 		c.ahead = result
 	}
 	return false
+}
+
+// agents asks the agents of a group whom they follow. They have less time than otherwise: the next
+// question waits.
+func (c *checkup) agents(g *v1.ElectionGroup) *display.Agents {
+	ctx, cancel := context.WithTimeout(c.ctx, checkTime)
+	defer cancel()
+	return askViews(ctx, c.watcher.ask, g, io.Discard)
 }
 
 // version returns the version of a group that the API server has; empty if it does not say.

@@ -70,8 +70,10 @@ func TestViewsWithoutAManager(t *testing.T) {
 					document := strings.Contains(line, "json") || strings.Contains(line, "yaml")
 					switch says := strings.HasPrefix(out, "NotUpdated: nobody updates"); {
 					case strings.HasPrefix(line, "step-down"):
-						if strings.Contains(out, "NotUpdated: nobody updates") != (test.want != "") {
-							t.Errorf("%s: %s", line, out)
+						if strings.Contains(notes, "\nNotUpdated: nobody updates") != (test.want != "") ||
+							strings.Contains(notes, "4 follow the-agents-own") != (test.want != "") ||
+							strings.Contains(notes, "As of ") != (test.want == "") {
+							t.Errorf("%s: %s", line, notes)
 						}
 						continue // it waits for the manager
 					case says != (test.want != "" && !document):
@@ -153,6 +155,11 @@ func TestWatchNoticesSilence(t *testing.T) {
 				stop(lease, true)
 				time.Sleep(8 * time.Second)
 				synctest.Wait()
+				if lease.stopped.Load() { // the API server answers, so agents can be asked
+					time.Sleep(4 * time.Second)
+					synctest.Wait()
+					name = "Agents now: 4 follow the-agents-own"
+				}
 				got := strings.Join(strings.Fields(w.out.take()), " ")
 				if !strings.Contains(got, "NotUpdated: nobody updates") || !strings.Contains(got, name) {
 					t.Errorf("%s, terminal %v: after 8 s: %s", name, terminal, got)

@@ -33,11 +33,11 @@ func newExplainCommand(in surroundings, at *cluster) *cobra.Command {
 			return cmp.Or(oneGroup(c, args), checkFormat(output, "json", "yaml"))
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			group, err := in.group(c, at, args[0])
+			o, err := in.operate(c, at, args[0], nil)
 			if err != nil {
 				return err
 			}
-			current, err := in.current(c, at, group)
+			group, current, err := o.read(c.Context())
 			if err != nil {
 				return err
 			}

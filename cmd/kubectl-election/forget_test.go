@@ -195,6 +195,7 @@ func TestForgetRefusesWhatRuns(t *testing.T) {
 			return operation{
 				surroundings: surroundings{now: func() time.Time { return noon }},
 				kube:         fakeServer{fakeCluster(t, interceptor.Funcs{}, objects...), leading()},
+				at:           &cluster{},
 				key:          keyOf(test.group),
 				out:          out,
 				notes:        io.Discard,

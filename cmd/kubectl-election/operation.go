@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/display"
+	"github.com/podesta-dev/podesta/internal/display/text"
 )
 
 // operation is a command that asks the manager to do something with a group: it shows a plan, asks
@@ -20,7 +21,7 @@ type operation struct {
 	key        types.NamespacedName
 	out, notes io.Writer
 	confirm    func(group string) error
-	system     string // the manager's namespace
+	at         *cluster
 }
 
 // operate begins an operation on the group that a command names.
@@ -34,21 +35,30 @@ func (s surroundings) operate(c *cobra.Command, at *cluster, group string,
 		out:          c.OutOrStdout(),
 		notes:        c.ErrOrStderr(),
 		confirm:      confirm,
-		system:       at.system,
+		at:           at,
 	}, err
 }
 
-// group reads the group. It warns if nobody updates it: a request to the manager waits then.
-func (o *operation) group(ctx context.Context) (*v1.ElectionGroup, error) {
+// read reads the group, and how current that is.
+func (o *operation) read(ctx context.Context) (*v1.ElectionGroup, display.Current, error) {
 	which := reading{namespace: o.key.Namespace, name: o.key.Name}
 	group, err := readGroup(ctx, o.kube, which, o.notes)
 	if err != nil {
+		return nil, display.Current{}, err
+	}
+	current, err := o.current(ctx, o.kube, o.at, group, o.notes)
+	return group, current, err
+}
+
+// group reads the group, and says as of when that is. If nobody updates the status, it shows what
+// the agents say as well: a request to the manager waits then.
+func (o *operation) group(ctx context.Context) (*v1.ElectionGroup, error) {
+	group, current, err := o.read(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if c := (lookout{o.kube, o.system, o.now}).once(ctx); c.Stale {
-		fmt.Fprintf(o.notes, "%s: %s\n", display.NotUpdated, c.Warning("this group"))
-	}
-	return group, nil
+	_, err = io.WriteString(o.notes, text.AsOf(display.Dated(group, o.now(), current), text.Options{}))
+	return group, err
 }
 
 // oneGroup accepts a line that names one group.

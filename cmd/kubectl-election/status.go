@@ -86,12 +86,17 @@ func newStatusCommand(in surroundings, at *cluster) *cobra.Command {
 				at:           at,
 			}
 			if watching {
+				ask, err := in.views(at)
+				if err != nil {
+					return err
+				}
 				w := watcher{
 					kube:  kube,
 					which: which,
 					show:  s.forWatch(),
 					notes: c.ErrOrStderr(),
 					pulse: pulse{lookout: lookout{kube, at.system, in.now}},
+					ask:   ask,
 				}
 				return w.run(c.Context())
 			}
@@ -179,7 +184,7 @@ func (s shower) once(c *cobra.Command, kube apiClient) error {
 	if err != nil {
 		return err
 	}
-	current, err := s.current(c, s.at, group)
+	current, err := s.current(ctx, kube, s.at, group, notes)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,9 @@ type stream struct {
 type written struct {
 	group *v1.ElectionGroup
 	stale bool
-	line  string // empty for JSON and YAML, whose ages always differ: there the version is compared
+	says  *display.Agents // what the agents said of it
+	// line is empty for JSON and YAML, whose ages always differ: there the version is compared.
+	line string
 }
 
 func (s *stream) each() time.Duration { return 0 }
@@ -41,8 +43,8 @@ func (s *stream) groups(all []*v1.ElectionGroup, current display.Current, _ stri
 		key := keyOf(g)
 		there[key] = true
 		last, known := s.shown[key]
-		next := written{group: g, stale: current.Stale}
-		if known && last.group == g && last.stale == next.stale {
+		next := written{group: g, stale: current.Stale, says: current.Agents}
+		if known && last.group == g && last.stale == next.stale && last.says == next.says {
 			continue
 		}
 		if !isDocument(s.format) {

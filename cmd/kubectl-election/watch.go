@@ -26,6 +26,7 @@ type watcher struct {
 	show  audience
 	notes io.Writer
 	pulse pulse
+	ask   views // whom agents follow, of a group that nobody updates
 
 	current display.Current // as the last look has it
 }

@@ -94,15 +94,36 @@ func (h headline) write(b *strings.Builder, o Options) {
 		return
 	}
 	o.Stale(b, *h.current, h.group())
-	if a := h.current.Agents; a != nil {
-		for _, v := range a.Views {
-			o.hang(b, "", "Agents now: ", yellow, followers(v))
-		}
-		if len(a.Absent) > 0 {
-			o.hang(b, "", "Agents now: ", yellow, absent(a.Absent))
-		}
+	for _, said := range agentsSay(h.current.Agents) {
+		o.hang(b, "", "Agents now: ", yellow, said)
 	}
 	o.hang(b, "", "Until then: ", faint, h.label()+": "+h.who(true))
+}
+
+// agentsSay returns the answers of agents as sentences; none if the agents were not asked.
+func agentsSay(a *display.Agents) (all []string) {
+	if a == nil {
+		return nil
+	}
+	for _, v := range a.Views {
+		all = append(all, followers(v))
+	}
+	if len(a.Absent) > 0 {
+		all = append(all, absent(a.Absent))
+	}
+	return all
+}
+
+// AsOf returns the age of a group's status, for a dialog. If nobody updates it, AsOf returns
+// the lines with which the command status begins then.
+func AsOf(g display.Group, o Options) string {
+	var b strings.Builder
+	if g.Current.Stale {
+		headlineOf(g).write(&b, o)
+	} else {
+		o.hang(&b, "", "As of ", faint, g.Current.Text())
+	}
+	return b.String()
 }
 
 // Stale writes that nobody updates something.
@@ -163,7 +184,11 @@ func Line(g display.Group) string {
 	}
 	text = strings.Join(append([]string{text}, also...), "; ")
 	if g.State == display.NotUpdated {
-		return fmt.Sprintf("%s: %s Until then: %s", g.State, g.Current.Warning(h.group()), text)
+		now := ""
+		if said := agentsSay(g.Current.Agents); len(said) > 0 {
+			now = " Agents now: " + strings.Join(said, "; ") + "."
+		}
+		return fmt.Sprintf("%s: %s%s Until then: %s", g.State, g.Current.Warning(h.group()), now, text)
 	}
 	return text
 }
