@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,7 +59,9 @@ func command(t *testing.T, a *fakeagent.Agent, script string, flags ...string) *
 func begin(t *testing.T, cmd *exec.Cmd) *lead {
 	t.Helper()
 	l := &lead{t: t, cmd: cmd, lines: make(chan string, 1<<20), said: &bytes.Buffer{}}
-	cmd.Stderr = l.said
+	if cmd.Stderr == nil {
+		cmd.Stderr = l.said
+	}
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -352,6 +355,53 @@ func TestTheCommandEndsWithLead(t *testing.T) {
 	l.awaits("began")
 	l.signal(syscall.SIGKILL)
 	l.code() // or it would wait
+}
+
+// Nobody reads what lead says: its stderr is a full pipe, or the reader has ended. The command runs
+// all the same, as long as this process leads, and lead ends.
+func TestALogThatNobodyReads(t *testing.T) {
+	for what, stderr := range map[string]*os.File{"full": unread(t, true), "ended": unread(t, false)} {
+		t.Run(what, func(t *testing.T) {
+			a := newAgent(t)
+			cmd := exec.Command(binary, "--agent", a.URL, "--on-loss", "exit", "--", "sh", "-c",
+				"exec 2>/dev/null; "+loop)
+			cmd.Stderr = stderr
+			l := begin(t, cmd)
+			sessions(t, a, 1)
+			a.Grant(7, time.Minute)
+			l.awaits("began a a-0 7")
+			a.Revoke()
+			l.awaits("ended")
+			if code := l.code(); code != exitLost {
+				t.Errorf("it ends with %d", code)
+			}
+		})
+	}
+}
+
+// unread is a pipe that takes nothing: it is full, or its reader has ended.
+func unread(t *testing.T, full bool) *os.File {
+	t.Helper()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = read.Close(); _ = write.Close() })
+	if !full {
+		_ = read.Close()
+		return write
+	}
+	fd := int(write.Fd())
+	for err = syscall.SetNonblock(fd, true); err == nil; {
+		_, err = syscall.Write(fd, make([]byte, 1))
+	}
+	if !errors.Is(err, syscall.EAGAIN) {
+		t.Fatal(err)
+	}
+	if err := syscall.SetNonblock(fd, false); err != nil { // as lead's is
+		t.Fatal(err)
+	}
+	return write
 }
 
 func TestWhatIsWrongIsSaidAtTheStart(t *testing.T) {

@@ -46,7 +46,7 @@ func (l *leader) guarded() error {
 	c.Overdue = func(why error) {
 		l.overdue.Store(true)
 		l.all.strike()
-		go say("the permission is about to end (%v): what goes on gets SIGKILL", why)
+		say("the permission is about to end (%v): what goes on gets SIGKILL", why)
 	}
 	return c.Run(l.over, l.lead)
 }

@@ -16,7 +16,16 @@ import (
 	"github.com/podesta-dev/podesta/client/agent"
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // or the end of the log's reader ends lead
+	written := make(chan struct{})
+	go writeLines(written)
+	code := run(os.Args[1:])
+	time.AfterFunc(time.Second, func() { os.Exit(code) }) // if nobody reads
+	said <- lastLine
+	<-written
+	os.Exit(code)
+}
 
 func run(args []string) (code int) {
 	o, err := parse(args, os.Stdout)
@@ -129,10 +138,29 @@ func (l *leader) awaitAgent() bool {
 	}
 }
 
-// say writes a line for people.
+// said are lines for people that are to be written, and lastLine ends them.
+var said = make(chan string, 100)
+
+const lastLine = ""
+
+// say has a line written for people. It waits for nobody: if nobody reads the lines, the next ones
+// are dropped.
 func say(format string, args ...any) {
-	line := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
-	_, _ = fmt.Fprintln(os.Stderr, "lead: "+line)
+	line := "lead: " + strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; ")
+	select {
+	case said <- line:
+	default:
+	}
+}
+
+func writeLines(written chan<- struct{}) {
+	defer close(written)
+	for line := range said {
+		if line == lastLine {
+			return
+		}
+		_, _ = fmt.Fprintln(os.Stderr, line)
+	}
 }
 
 // onceEach has a failure that repeats told once.
