@@ -79,6 +79,19 @@ func TestCandidateWithAWrongRate(t *testing.T) {
 	}
 }
 
+// LH7: a rate that is off is noticed as soon as the anchor is five seconds old, and not before.
+func TestHowSoonARateIsNoticed(t *testing.T) {
+	s := newSolo(t, rosterOf(3), "P3")
+	for passed := 50 * ms; passed <= 5*time.Second; passed += 50 * ms {
+		s.asleep(50 * ms)
+		s.drift.Wall = passed / 5
+		s.do(lease.Event{Type: lease.Tick})
+		if noticed := s.Rests(); noticed != (passed == 5*time.Second) {
+			t.Fatalf("after %v it is noticed: %t", passed, noticed)
+		}
+	}
+}
+
 // LH7: a boot clock that goes back is no clock.
 func TestBootClockGoesBack(t *testing.T) {
 	s := newSolo(t, rosterOf(3), "P3")
