@@ -217,8 +217,13 @@ func (w *World) deletePod(p int32) {
 		w.removePod(p)
 		return
 	}
-	pod.deleting = max(w.now, 1)
-	pod.grace = []Time{longestGrace / 30, longestGrace / 6, longestGrace}[w.rng.IntN(3)]
+	w.endWithin(p, []Time{longestGrace / 30, longestGrace / 6, longestGrace}[w.rng.IntN(3)])
+}
+
+// endWithin begins a pod's grace period.
+func (w *World) endWithin(p int32, grace Time) {
+	pod := &w.api.pods[p]
+	pod.deleting, pod.grace = max(w.now, 1), grace
 	w.leave(p)
 }
 

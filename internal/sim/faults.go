@@ -186,6 +186,9 @@ func (w *World) leave(p int32) {
 	if pod := &w.api.pods[p]; pod.deleting != 0 {
 		most = pod.grace
 	}
+	if w.sabotage.leavesAtOnce {
+		most = 0
+	}
 	w.plan(w.now+most, Faults, departTask, p).number = v.number
 	w.step(p, &node.Event{Type: node.Leave})
 }

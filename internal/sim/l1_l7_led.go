@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"slices"
+
 	"github.com/podesta-dev/podesta/internal/lease"
 )
 
@@ -180,7 +182,8 @@ func (w *World) reachable() bool {
 }
 
 // checkOwnLink cuts one process off from the leaseholder: nobody else is disturbed, and the
-// leaseholder goes on (T10).
+// leaseholder goes on (T10). If another voter leaves meanwhile, that one votes until it is off the
+// roster, whose generation raises the epoch.
 func (w *World) checkOwnLink() {
 	holder := w.holder()
 	if w.broken != nil || holder < 0 {
@@ -194,11 +197,41 @@ func (w *World) checkOwnLink() {
 	}
 	w.tell("%s loses its link to %s, for ever", names[p], names[holder])
 	w.pair(p, holder).cut, w.pair(holder, p).cut = forever, forever
-	lost := w.Leaderless
-	w.until(w.now + w.recovery())
-	if w.broken == nil &&
-		(w.holder() != holder || w.oracle().holds[holder].epoch != epoch || w.Leaderless != lost) {
+	lost, end, left := w.Leaderless, w.now+w.recovery(), w.letVoterLeave(holder, p)
+	for w.broken == nil && w.now < end && !w.counted(left) {
+		w.until(min(w.now+T/4, end))
+	}
+	if w.broken != nil {
+		return
+	}
+	if h := w.holder(); h != holder || w.Leaderless != lost ||
+		left == "" && w.oracle().holds[h].epoch != epoch {
 		w.fail("T10: %s lost its link to %s, which held %s: that cost the group its coordinator",
 			names[p], names[holder], epoch)
 	}
+}
+
+// letVoterLeave deletes the pod of a voter other than these two, and returns its name. It is empty
+// if the voters that are left would not be enough for the leaseholder, or if no voter is to leave.
+func (w *World) letVoterLeave(holder, unlinked int32) string {
+	members := w.api.newest().node.Members
+	if w.Leave == 0 || voters(members) < 4 {
+		return ""
+	}
+	for i := range members {
+		q := w.place(members[i].Name)
+		if members[i].Voter && q != holder && q != unlinked && w.processes[q].node != nil {
+			w.endWithin(q, longestGrace)
+			return members[i].Name
+		}
+	}
+	return ""
+}
+
+// counted reports whether a voter that left is off the newest roster, though an older one needs its
+// vote: of four voters the leaseholder reaches two, itself among them, until it gets the newest.
+func (w *World) counted(left string) bool {
+	members := w.api.newest().node.Members
+	return left != "" && voters(members) < 4 &&
+		!slices.ContainsFunc(members, func(m lease.Member) bool { return m.Name == left && m.Voter })
 }

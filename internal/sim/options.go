@@ -201,7 +201,7 @@ func DrawGuarded(algorithm string, seed uint64) Options {
 }
 
 // DrawOwnLink draws a group in which nothing happens but that one process loses its link to the
-// leaseholder.
+// leaseholder; and in some, that another voter's pod is deleted then.
 func DrawOwnLink(algorithm string, seed uint64) Options {
 	o := DrawGuarded(algorithm, seed)
 	quiet := Options{
@@ -216,6 +216,10 @@ func DrawOwnLink(algorithm string, seed uint64) Options {
 		Lease:     o.Lease,
 	}
 	quiet.OwnLink, quiet.Rate = true, min(o.Rate, 95)
+	if seed%4 == 3 { // not drawn, so that pinned seeds keep their meaning
+		// A shorter lease may be over before a roster without the voter has reached all (V4).
+		quiet.Leave, quiet.Lease.Lease = 1, max(quiet.Lease.Lease, time.Second)
+	}
 	return quiet
 }
 
@@ -263,8 +267,11 @@ func DrawStepDowns(algorithm string, guarded bool, seed uint64) Options {
 
 // DrawRollouts draws a group whose pods are replaced in quick succession, as a rollout does that
 // waits for nobody, beside all else.
-func DrawRollouts(algorithm string, seed uint64) Options {
-	o := DrawGuarded(algorithm, seed)
+func DrawRollouts(algorithm string, guarded bool, seed uint64) Options {
+	o := Draw(algorithm, seed)
+	if guarded {
+		o = DrawGuarded(algorithm, seed)
+	}
 	o.Roll, o.Strangers = 6, 1+int(seed%2)
 	if seed/4%2 == 0 { // little else happens
 		o.only(Weights{

@@ -238,6 +238,15 @@ var brokenOnPurpose = []broken{
 		o:      func(o *Options) { *o = DrawOwnLink(o.Algorithm, o.Seed) },
 	},
 	{
+		name:   "a voter that leaves before it is off the roster",
+		finds:  "T10",
+		breaks: func(w *World) { w.sabotage.leavesAtOnce = true },
+		o: func(o *Options) {
+			*o = DrawOwnLink(o.Algorithm, o.Seed)
+			o.Processes, o.Leave = 4, 1
+		},
+	},
+	{
 		name:   "an agent that uses rosters of the next rules level",
 		finds:  "T16",
 		breaks: func(w *World) { w.sabotage.nextLevel = true },

@@ -22,6 +22,7 @@ type sabotage struct {
 	anyRequest     bool // managers take what an operator saw for what they see themselves
 	endlessRequest bool // managers take it that another process coordinates while one stands aside
 	leftOut        bool // no roster reaches the first process
+	leavesAtOnce   bool // who is to leave ends at once
 	unmark         bool // managers give witnesses the priorities of their names
 	overstay       Time // apps act for so long after their deadlines
 

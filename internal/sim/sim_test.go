@@ -50,7 +50,7 @@ var modes = []mode{
 	{"Classic", sim.Draw, 1, 3},
 	{"Guarded", sim.DrawGuarded, 8, 6},
 	// T10: a process that only lost its own link to the leaseholder costs the group neither its
-	// coordinator nor an instant.
+	// coordinator nor an instant, also while another voter leaves.
 	{"OwnLink", sim.DrawOwnLink, 40, 1},
 	// T16: agents and managers of three releases, with other rules levels, are upgraded and rolled
 	// back in any order, beside all other faults.
@@ -59,7 +59,8 @@ var modes = []mode{
 	{"ClassicStepDowns", of(sim.DrawStepDowns, false), 16, 1},
 	{"GuardedStepDowns", of(sim.DrawStepDowns, true), 16, 1},
 	// rollouts that wait for nobody: pods leave while others join
-	{"Rollouts", sim.DrawRollouts, 16, 1},
+	{"ClassicRollouts", of(sim.DrawRollouts, false), 16, 1},
+	{"GuardedRollouts", of(sim.DrawRollouts, true), 16, 1},
 	// T21: machines are replaced under their nodes' names, and the old ones run on.
 	{"Replaced", sim.DrawReplaced, 16, 1},
 	// T19: groups with witnesses, of two candidates and a witness and others, under all that befalls
