@@ -251,3 +251,55 @@ func TestSessionsThatAreWantedLater(t *testing.T) {
 		g.acts("p3")
 	})
 }
+
+// sessions tells every agent of the group's sessions, in the same generation.
+func (g *group) sessions(s roster.Sessions) {
+	g.roster.Sessions = s
+	same := g.roster
+	for _, p := range g.agents {
+		p.updates <- roster.Update{Roster: &same}
+	}
+}
+
+// While apps of the group have sessions, a process whose app has never opened one is no candidate.
+// A new one is none from the start on. When nobody who could coordinate has a session any more, all
+// are candidates again.
+func TestWhereAppsHaveSessions(t *testing.T) {
+	for _, safety := range []string{roster.Guarded, roster.Classic} {
+		t.Run(safety, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				r := guarded("Bully", roster.Always)
+				r.Safety = safety
+				g := startGroup(t, r, 3)
+				g.agree("p3")
+				session := g.agents["p2"].ledger.Open()
+				synctest.Wait()
+				if p2, p3 := g.agents["p2"].last(), g.agents["p3"].last(); !p2.Session || p3.Session {
+					t.Errorf("the manager is told that p2 has a session: %t, and p3: %t",
+						p2.Session, p3.Session)
+				}
+				g.sessions(roster.SessionsOpen)
+				g.agree("p2")
+				if got := g.agents["p3"].last().NotCandidate; got != roster.NotCandidateNoSession {
+					t.Errorf("p3 reports %q", got)
+				}
+				g.sessions(roster.SessionsAsBefore) // a manager has started
+				synctest.Wait()
+				if got := g.agents["p3"].last().NotCandidate; got != roster.NotCandidateNoSession {
+					t.Errorf("p3 reports %q, and the manager does not know yet", got)
+				}
+				g.kill("p3")
+				g.roster.Sessions = roster.SessionsOpen
+				g.boot("p3")
+				g.agents["p1"].ledger.Open()
+				g.kill("p2")
+				g.agree("p1")
+				session.Close()
+				g.boot("p2")
+				g.sessions(roster.SessionsNone)
+				g.agree("p3")
+				g.agents["p1"].asks(t, roster.AppHealth{}) // no app was asked anew
+			})
+		})
+	}
+}
