@@ -187,8 +187,8 @@ type NotCandidateReason string
 const (
 	// NotCandidateUnhealthy: the app is unhealthy, as its health check shows.
 	NotCandidateUnhealthy NotCandidateReason = "Unhealthy"
-	// NotCandidateNoSession: the app has no session with its agent, though it had one, its pod or
-	// spec.appHealth.session wants one, or apps of other processes have sessions.
+	// NotCandidateNoSession: the app has no session with its agent, though it had one, or its pod or
+	// spec.appHealth.session wants one.
 	NotCandidateNoSession NotCandidateReason = "NoSession"
 	// NotCandidatePriorityZero: the priority of the process is 0.
 	NotCandidatePriorityZero NotCandidateReason = "PriorityZero"

@@ -39,25 +39,3 @@ func appHealthOf(spec *v1.AppHealth) roster.AppHealth {
 }
 
 func seconds(n int32) time.Duration { return time.Duration(n) * time.Second }
-
-// sessionsOf is what agents are told of sessions. Only a process counts that could coordinate, so
-// that somebody can while the others are no candidates. That there is none is told while it makes a
-// difference to somebody, and not by a manager that starts, before the agents have reported or had
-// time to.
-func sessionsOf(o observation) roster.Sessions {
-	silent, waits := false, false
-	for _, pod := range o.pods {
-		s, reported := o.sightings[pod.UID]
-		r := &s.Report
-		silent = silent || !reported
-		waits = waits || r.NotCandidate == roster.NotCandidateNoSession
-		hinders := r.NotCandidate != "" && r.NotCandidate != roster.NotCandidateResting
-		if r.Session && !hinders && (s.Connected || o.now.Before(o.backUntil(s.Since))) {
-			return roster.SessionsOpen
-		}
-	}
-	if starts := o.inherited && o.now.Before(o.reportsUntil()); !waits || silent && starts {
-		return roster.SessionsAsBefore
-	}
-	return roster.SessionsNone
-}

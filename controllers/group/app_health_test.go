@@ -4,8 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	v1 "github.com/podesta-dev/podesta/api/v1"
 	"github.com/podesta-dev/podesta/internal/roster"
 )
@@ -65,63 +63,4 @@ func TestAppHealthIsToldWithoutANewGeneration(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Agents are told whether an app has a session whose process could coordinate. That makes no
-// generation. While a manager that starts does not know, it says so.
-func TestSessionsAreToldWithoutANewGeneration(t *testing.T) {
-	for _, step := range []struct {
-		what string
-		do   func(*scene)
-		told roster.Sessions
-	}{
-		{"nobody has one", func(*scene) {}, roster.SessionsAsBefore},
-		{"one has", func(s *scene) { s.session(0) }, roster.SessionsOpen},
-		{"another waits for one", func(s *scene) { s.session(0).waits(1) }, roster.SessionsOpen},
-		{"all wait for one", func(s *scene) { s.waits(0, 1, 2) }, roster.SessionsNone},
-		{"it rests", func(s *scene) { s.session(0).hinders(roster.NotCandidateResting, 0).waits(1) },
-			roster.SessionsOpen},
-		{"its app is unhealthy", func(s *scene) {
-			s.session(0).hinders(roster.NotCandidateUnhealthy, 0).waits(1)
-		}, roster.SessionsNone},
-		{"it never coordinates", func(s *scene) {
-			s.session(0).hinders(roster.NotCandidatePriorityZero, 0).waits(1)
-		}, roster.SessionsNone},
-		{"its connection has broken", func(s *scene) {
-			s.session(0).waits(1).loses(0, 300*time.Millisecond)
-		}, roster.SessionsOpen},
-		{"it has been away for long", func(s *scene) { s.session(0).waits(1).loses(0, time.Minute) },
-			roster.SessionsNone},
-		{"a manager starts", func(s *scene) { s.starts().sees("", 1).waits(1) },
-			roster.SessionsAsBefore},
-		{"it has waited", func(s *scene) { s.starts().sees("", 1).waits(1).later(time.Minute) },
-			roster.SessionsNone},
-		{"it hears of one", func(s *scene) { s.starts().sees("", 1).session(1) },
-			roster.SessionsOpen},
-		{"it hears all", func(s *scene) { s.starts().sees("", 0, 1, 2).waits(1) },
-			roster.SessionsNone},
-	} {
-		s := voting(3)
-		before := s.observation.published.Roster.Generation
-		step.do(s)
-		d := s.pass()
-		if d.roster == nil || d.roster.Sessions != step.told || d.roster.Generation != before {
-			t.Errorf("%s: told %+v, want %d in generation %d", step.what, d.roster, step.told, before)
-		}
-	}
-}
-
-// session has an agent report that its app has a session.
-func (s *scene) session(pod int) *scene {
-	s.edit(pod, func(r *roster.Report) { r.Session = true })
-	return s
-}
-
-// waits has agents report that their processes are no candidates for want of a session.
-func (s *scene) waits(pods ...int) *scene { return s.hinders(roster.NotCandidateNoSession, pods...) }
-
-// starts has another manager begin, to which nobody has reported.
-func (s *scene) starts() *scene {
-	s.inherited, s.sightings = true, map[types.UID]roster.Sighting{}
-	return s.restarted()
 }

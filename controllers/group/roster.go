@@ -92,7 +92,6 @@ func decideRoster(o observation) rosterDecision {
 	d.hold = holdOf(decided, d.stalled)
 	if decided.Roster != nil {
 		d.roster = agentRoster(o.group, decided.Roster)
-		d.roster.Sessions = sessionsOf(o)
 		if decided.Forming {
 			d.roster.Preemption = roster.Always
 		}

@@ -271,9 +271,6 @@ func (a *agent) told() {
 		Deserted: a.Ledger.deserted() || a.wantsSession && a.Ledger.open() == 0,
 	}
 	a.carryOut(a.node.Step(e))
-	if a.inUse != nil && a.view.Session != (a.Ledger.open() > 0) {
-		a.publish() // the manager is to know
-	}
 	if !a.expected && a.inUse != nil && a.Ledger.Expected() {
 		a.expected = true
 		a.write(a.written)

@@ -44,8 +44,8 @@ func (a *agent) log(notes []node.Note) {
 			a.Logger.Warn("the state directory could not be written, and what is in it still holds: free "+
 				"space on its volume", "error", n.Err)
 		case node.Withdraws:
-			a.Logger.Warn("the app is unhealthy, or it has no session: this process is not a "+
-				"candidate until the app is healthy and has one",
+			a.Logger.Warn("the app is unhealthy, or it closed its session: this process is not a "+
+				"candidate until the app is healthy and has a session",
 				"why", a.node.View().NotCandidate, "reason", a.unhealthy)
 		case node.Restored:
 			a.Logger.Info("the app is healthy again: this process is a candidate")

@@ -18,7 +18,6 @@ func (a *agent) report() roster.Report {
 		NotCandidate: v.NotCandidate,
 		Leaving:      v.Leaving,
 		Left:         v.Left,
-		Session:      v.Session,
 		LeaseState:   v.LeaseState,
 	}
 	if a.inUse != nil {

@@ -31,7 +31,6 @@ func TestWhyItIsNoCandidateIsReported(t *testing.T) {
 		node.IsResting:       roster.NotCandidateResting,
 	} {
 		a := &agent{inUse: &roster.Roster{}, node: node.New(node.Config{})}
-		a.Ledger = NewLedger(MachineClocks{})
 		a.view = a.present(node.View{NotCandidate: why})
 		if got := a.report().NotCandidate; got != word {
 			t.Errorf("%s: it reports %q, want %q", why, got, word)

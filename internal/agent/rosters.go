@@ -17,11 +17,10 @@ func (a *agent) update(u roster.Update) {
 		a.step(node.Event{Type: node.RosterReceived})
 		return
 	}
-	r := a.withSessions(u.Roster)
-	if a.recheck(r) {
+	if a.recheck(u.Roster) {
 		return
 	}
-	if err := a.receiveRoster(r); err != nil {
+	if err := a.receiveRoster(u.Roster); err != nil {
 		a.Logger.Error("this process cannot take part with the roster that it was given", "error", err)
 	}
 }
@@ -49,7 +48,7 @@ func (a *agent) receiveRoster(r *roster.Roster) (refused error) {
 func (a *agent) offer(r *roster.Roster) {
 	a.offered = r
 	if a.inUse == nil {
-		a.wantsSession = a.wants(r)
+		a.wantsSession = a.wants(r.AppHealth)
 		a.told()
 	}
 }
@@ -80,7 +79,6 @@ func (a *agent) follow(r *node.Ready) {
 		a.Links.Admit(nil)
 		a.links = nil
 		a.probe(roster.AppHealth{})
-		a.heedSessions()
 	}
 	if r.Roster == nil {
 		return
@@ -94,42 +92,24 @@ func (a *agent) follow(r *node.Ready) {
 	if !checked {
 		a.probe(a.inUse.AppHealth)
 	}
-	a.heedSessions()
 }
 
-// withSessions returns a roster of the manager's, with what the manager said last of the group's
-// sessions if it does not say.
-func (a *agent) withSessions(r *roster.Roster) *roster.Roster {
-	if r.Sessions != roster.SessionsAsBefore || a.inUse == nil || a.inUse.GroupUID != r.GroupUID {
-		return r
-	}
-	known := *r
-	known.Sessions = a.inUse.Sessions
-	return &known
-}
-
-// recheck takes what may change of a roster within a generation: how the app's health is checked,
-// and whether a process without a session may be a candidate. The election does not hear of it. It
-// reports whether the roster is the one in use.
+// recheck takes the one thing of a roster that may change within a generation: how the app's health
+// is checked. The election does not hear of it. It reports whether the roster is the one in use.
 func (a *agent) recheck(r *roster.Roster) bool {
 	if a.inUse == nil || r.GroupUID != a.inUse.GroupUID || r.Generation != a.inUse.Generation {
 		return false
 	}
-	checked := r.AppHealth == a.inUse.AppHealth
-	if checked && r.Sessions == a.inUse.Sessions {
+	if r.AppHealth == a.inUse.AppHealth {
 		a.keepSignature(r.Signed)
 		return true
 	}
+	a.Logger.Info("the app's health is checked in another way from now on", "appHealth", r.AppHealth)
 	changed := *a.inUse
-	changed.AppHealth, changed.Sessions, changed.Signed = r.AppHealth, r.Sessions, r.Signed
+	changed.AppHealth, changed.Signed = r.AppHealth, r.Signed
 	a.inUse = &changed
 	a.write(a.written)
-	if !checked {
-		a.Logger.Info("the app's health is checked in another way from now on",
-			"appHealth", r.AppHealth)
-		a.probe(changed.AppHealth)
-	}
-	a.heedSessions()
+	a.probe(changed.AppHealth)
 	return true
 }
 
@@ -146,25 +126,18 @@ func (a *agent) keepSignature(signed []byte) {
 	a.publish() // the manager may ask for it
 }
 
-// probe has the app probed.
+// probe has the app checked: by probes, or by whether it has a session.
 func (a *agent) probe(h roster.AppHealth) {
 	if a.Probe != nil {
 		a.Probe(h)
 	}
+	a.wantsSession = a.wants(h)
+	a.Ledger.tell() // whether it has one counts from now on, or no longer
 }
 
-// heedSessions has it count from now on, or no longer, whether the app has a session.
-func (a *agent) heedSessions() {
-	if wants := a.wants(a.inUse); wants != a.wantsSession {
-		a.wantsSession = wants
-		a.Ledger.tell()
-	}
-}
-
-// wants reports whether by this roster only a process whose app has a session is to be a candidate.
-func (a *agent) wants(r *roster.Roster) bool {
-	return r != nil && !a.OwnHealth &&
-		(r.AppHealth.Handler == roster.Session || r.Sessions == roster.SessionsOpen)
+// wants reports whether only a process whose app has a session is to be a candidate.
+func (a *agent) wants(h roster.AppHealth) bool {
+	return h.Handler == roster.Session && !a.OwnHealth
 }
 
 // nodeRoster is what the node has to know of a roster.

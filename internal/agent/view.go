@@ -31,7 +31,6 @@ type View struct {
 	NotCandidate string
 	Leaving      bool          // this process is about to end on purpose
 	Left         bool          // it has left, and says nothing more
-	Session      bool          // its app has a session
 	Processes    []ProcessView // the process status table, in ring order
 	Voters       []string      // Guarded: the names of the roster's voters
 	Last         *node.Account // of the last election; nil before the first
@@ -126,7 +125,6 @@ func (a *agent) present(n node.View) View {
 		NotCandidate: string(n.NotCandidate),
 		Leaving:      n.Leaving,
 		Left:         n.Left,
-		Session:      a.Ledger.open() > 0,
 		Last:         n.Last,
 		T:            a.node.T(),
 		Lease:        r.Lease,

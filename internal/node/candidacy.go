@@ -17,8 +17,8 @@ const (
 	HasPriorityZero NotCandidate = "PriorityZero"
 	// AppUnhealthy: the app says, or its probe has found, that it cannot do a coordinator's work.
 	AppUnhealthy NotCandidate = "Unhealthy"
-	// NoSession: the app has no session with the agent, though it had one, its pod or the group
-	// wants one, or apps of other processes have sessions.
+	// NoSession: the app has no session with the agent, though it had one, or its pod or the group
+	// wants one.
 	NoSession NotCandidate = "NoSession"
 	// IsResting: it reached no majority, lost its lease by standing still, or was restarted while its
 	// own voter was bound to it, and is no candidate for a while (C5, LH4, C10).

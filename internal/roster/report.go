@@ -37,7 +37,7 @@ const (
 // know comes from a newer agent; an older one gives none.
 const (
 	NotCandidateUnhealthy    = "Unhealthy"    // its app is unhealthy
-	NotCandidateNoSession    = "NoSession"    // its app has none, and had one, or is to have one
+	NotCandidateNoSession    = "NoSession"    // its app has none, and had one or is to have one
 	NotCandidatePriorityZero = "PriorityZero" // the roster gives it priority 0
 	NotCandidateLeaving      = "Leaving"      // it is about to end, on purpose
 	// it reached no majority, or stood still or was restarted as the leaseholder, and waits some
@@ -72,7 +72,6 @@ type Report struct {
 	NotCandidate string
 	Leaving      bool // it is about to end, on purpose
 	Left         bool // it has left, and answers nobody any more: its last word
-	Session      bool // its app has a session with it
 	Table        []Row
 	LastElection *Election
 	Version      string // of the agent

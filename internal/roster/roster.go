@@ -48,9 +48,9 @@ const (
 const LinkPort = 4041
 
 // Roster lists the members of a group and describes how they elect. A Generation identifies its
-// content: two rosters of a group with the same generation are equal except for AppHealth, Sessions
-// and LongestLease. None of them affects an election, so they may change without a new generation,
-// which would give the coordinator of a Guarded group a new epoch.
+// content: two rosters of a group with the same generation are equal except for AppHealth and
+// LongestLease. Neither affects an election, so they may change without a new generation, which
+// would give the coordinator of a Guarded group a new epoch.
 type Roster struct {
 	Namespace, Group string
 	// of the group object; only generations of the same object are comparable; empty outside
@@ -73,24 +73,12 @@ type Roster struct {
 	Preemption string
 	Stable     time.Duration // for Delayed: how long that process must have answered before
 	AppHealth  AppHealth     // how each agent probes its app
-	Sessions   Sessions      // whether a process without a session may be a candidate
 	Processes  []Process     // in ring order
 	// Signed is this roster as the manager signed it, which is what agents pass on to each other;
 	// empty: it came from no manager. Equal does not compare it: a signature is renewed with the
 	// manager's certificate.
 	Signed []byte
 }
-
-// Sessions says whether a process of the group that could coordinate has an app with a session. Then
-// a process without one is no candidate.
-type Sessions int32
-
-// The values of Sessions. A static file says nothing of it.
-const (
-	SessionsAsBefore Sessions = iota // what the manager said before stays; at first that is none
-	SessionsNone
-	SessionsOpen
-)
 
 // Hold is why no further process can become a voter now, as the manager tells agents. The zero Hold
 // says that nothing holds them up.
@@ -139,7 +127,7 @@ func (r Roster) Equal(o Roster) bool {
 		r.Timeout == o.Timeout &&
 		r.Lease == o.Lease && r.LeaseMinimum == o.LeaseMinimum && r.LongestLease == o.LongestLease &&
 		r.Preemption == o.Preemption && r.Stable == o.Stable &&
-		r.Rules == o.Rules && r.AppHealth == o.AppHealth && r.Sessions == o.Sessions &&
+		r.Rules == o.Rules && r.AppHealth == o.AppHealth &&
 		slices.Equal(r.Processes, o.Processes)
 }
 

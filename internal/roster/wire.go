@@ -27,7 +27,6 @@ func rosterToWire(r Roster) *rosterpb.Roster {
 		Preemption:               r.Preemption,
 		StableMilliseconds:       int32(r.Stable.Milliseconds()),
 		AppHealth:                healthToWire(r.AppHealth),
-		Sessions:                 rosterpb.Roster_Sessions(r.Sessions),
 
 		LongestLeaseMilliseconds: int32(r.LongestLease.Milliseconds()),
 		Rules:                    r.Rules,
@@ -63,7 +62,6 @@ func rosterFromWire(w *rosterpb.Roster) (Roster, error) {
 		Preemption: w.GetPreemption(),
 		Stable:     time.Duration(w.GetStableMilliseconds()) * time.Millisecond,
 		AppHealth:  healthFromWire(w.GetAppHealth()),
-		Sessions:   Sessions(w.GetSessions()),
 
 		LongestLease: time.Duration(w.GetLongestLeaseMilliseconds()) * time.Millisecond,
 		Rules:        w.GetRules(),
@@ -99,7 +97,6 @@ func reportToWire(r Report) *rosterpb.Report {
 		NotCandidate: r.NotCandidate,
 		Leaving:      r.Leaving,
 		Left:         r.Left,
-		Session:      r.Session,
 		Version:      r.Version,
 		Epoch:        r.Epoch,
 		LeaseState:   r.LeaseState,
@@ -137,7 +134,6 @@ func reportFromWire(w *rosterpb.Report) (Report, error) {
 		NotCandidate: w.GetNotCandidate(),
 		Leaving:      w.GetLeaving(),
 		Left:         w.GetLeft(),
-		Session:      w.GetSession(),
 		Version:      w.GetVersion(),
 		Epoch:        w.GetEpoch(),
 		LeaseState:   w.GetLeaseState(),

@@ -26,8 +26,6 @@ type rosterV1 struct {
 	AppHealth               *appHealthV1 `json:"appHealth"` // null: the app is not asked
 	Processes               []processV1  `json:"processes"`
 	Signed                  []byte       `json:"signed"` // null: no manager signed it
-
-	Sessions roster.Sessions `json:"sessions,omitempty"`
 }
 
 type appHealthV1 struct {
@@ -70,7 +68,6 @@ func rosterV1Of(r roster.Roster) rosterV1 {
 		StableNanoseconds:       int64(r.Stable),
 		Processes:               make([]processV1, 0, len(r.Processes)),
 		Signed:                  r.Signed,
-		Sessions:                r.Sessions,
 	}
 	if h := r.AppHealth; h != (roster.AppHealth{}) {
 		v.AppHealth = &appHealthV1{
@@ -98,7 +95,6 @@ func (v rosterV1) roster() roster.Roster {
 		Generation:   v.Generation,
 		Algorithm:    v.Algorithm,
 		Safety:       v.Safety,
-		Sessions:     v.Sessions,
 		Heartbeat:    time.Duration(v.HeartbeatNanoseconds),
 		Timeout:      time.Duration(v.TimeoutNanoseconds),
 		Lease:        time.Duration(v.LeaseNanoseconds),

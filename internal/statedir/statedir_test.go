@@ -140,7 +140,6 @@ func TestWhatIsSavedIsLoaded(t *testing.T) {
 		t.Errorf("a new directory has %+v", s)
 	}
 	want := shop(1)
-	want.Sessions = roster.SessionsOpen
 	want.AppHealth = roster.AppHealth{
 		Handler:          roster.HTTPGet,
 		Port:             8080,

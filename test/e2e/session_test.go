@@ -42,36 +42,3 @@ func TestSessionsThatOpenLate(t *testing.T) {
 		t.Errorf("the coordinators were %v, want %v", got, want)
 	}
 }
-
-// The label alone: the spec is empty of sessions, and no pod has the annotation. As soon as one app
-// has opened a session, a process without one is no candidate, also one that joins later and has the
-// highest priority. When no app has a session any more, all are candidates again that never had one.
-func TestANewPodWhereAppsHaveSessions(t *testing.T) {
-	g := newGroup(t, "new-sessions")
-	g.found(v1.Guarded, 2)
-	g.agree(g.podName(1))
-	g.voting(2)
-	ctx, die := context.WithCancel(t.Context())
-	first := g.ask(ctx, g.podName(0), "/v1/session")
-	g.agree(g.podName(0))
-	g.shows(g.podName(0))
-	said := g.chronicle()
-	g.add(2, 2)
-	g.running(3)
-	g.voting(3)
-	g.await("those without a session to be no candidates", func(eg *v1.ElectionGroup) bool {
-		return len(eg.Status.Processes) == 3 &&
-			eg.Status.Processes[1].NotCandidate == v1.NotCandidateNoSession &&
-			eg.Status.Processes[2].NotCandidate == v1.NotCandidateNoSession
-	})
-	second := g.ask(ctx, g.podName(2), "/v1/session")
-	g.agree(g.podName(2)) // it has the highest priority
-	g.shows(g.podName(2))
-	if got, want := said.coordinators(), []string{g.podName(0), g.podName(2)}; !slices.Equal(got, want) {
-		t.Errorf("the coordinators were %v, want %v", got, want)
-	}
-	die()
-	_, _ = first.Body.Close(), second.Body.Close()
-	g.agree(g.podName(1))
-	g.shows(g.podName(1))
-}

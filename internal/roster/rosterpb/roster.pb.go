@@ -95,57 +95,6 @@ func (Refusal_Code) EnumDescriptor() ([]byte, []int) {
 	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{10, 0}
 }
 
-// Sessions says whether a process that could coordinate has an app with a session. Then a process
-// without one is no candidate.
-type Roster_Sessions int32
-
-const (
-	Roster_AS_BEFORE Roster_Sessions = 0 // what the manager said before stays; at first that is none
-	Roster_NONE      Roster_Sessions = 1
-	Roster_OPEN      Roster_Sessions = 2
-)
-
-// Enum value maps for Roster_Sessions.
-var (
-	Roster_Sessions_name = map[int32]string{
-		0: "AS_BEFORE",
-		1: "NONE",
-		2: "OPEN",
-	}
-	Roster_Sessions_value = map[string]int32{
-		"AS_BEFORE": 0,
-		"NONE":      1,
-		"OPEN":      2,
-	}
-)
-
-func (x Roster_Sessions) Enum() *Roster_Sessions {
-	p := new(Roster_Sessions)
-	*p = x
-	return p
-}
-
-func (x Roster_Sessions) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (Roster_Sessions) Descriptor() protoreflect.EnumDescriptor {
-	return file_internal_roster_rosterpb_roster_proto_enumTypes[1].Descriptor()
-}
-
-func (Roster_Sessions) Type() protoreflect.EnumType {
-	return &file_internal_roster_rosterpb_roster_proto_enumTypes[1]
-}
-
-func (x Roster_Sessions) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use Roster_Sessions.Descriptor instead.
-func (Roster_Sessions) EnumDescriptor() ([]byte, []int) {
-	return file_internal_roster_rosterpb_roster_proto_rawDescGZIP(), []int{16, 0}
-}
-
 // ToManager is what an agent sends. All but Join needs a client certificate, and all after Follow
 // needs a Follow before it.
 type ToManager struct {
@@ -1215,8 +1164,7 @@ type Roster struct {
 	// does not use the roster
 	Rules int32 `protobuf:"varint,15,opt,name=rules,proto3" json:"rules,omitempty"`
 	// the shortest lease that a leaseholder asks for, with safety Guarded; 0: the lease
-	LeaseMinimumMilliseconds int32           `protobuf:"varint,16,opt,name=lease_minimum_milliseconds,json=leaseMinimumMilliseconds,proto3" json:"lease_minimum_milliseconds,omitempty"`
-	Sessions                 Roster_Sessions `protobuf:"varint,17,opt,name=sessions,proto3,enum=podesta.roster.v1.Roster_Sessions" json:"sessions,omitempty"` // may change within a generation
+	LeaseMinimumMilliseconds int32 `protobuf:"varint,16,opt,name=lease_minimum_milliseconds,json=leaseMinimumMilliseconds,proto3" json:"lease_minimum_milliseconds,omitempty"`
 	unknownFields            protoimpl.UnknownFields
 	sizeCache                protoimpl.SizeCache
 }
@@ -1361,13 +1309,6 @@ func (x *Roster) GetLeaseMinimumMilliseconds() int32 {
 		return x.LeaseMinimumMilliseconds
 	}
 	return 0
-}
-
-func (x *Roster) GetSessions() Roster_Sessions {
-	if x != nil {
-		return x.Sessions
-	}
-	return Roster_AS_BEFORE
 }
 
 // AppHealth describes how each agent sees whether the app in its own pod works. It has no host, and
@@ -1836,7 +1777,6 @@ type Report struct {
 	NotCandidate  string                 `protobuf:"bytes,14,opt,name=not_candidate,json=notCandidate,proto3" json:"not_candidate,omitempty"` // why it is not a candidate, such as Unhealthy; empty: it is one
 	Rules         int32                  `protobuf:"varint,15,opt,name=rules,proto3" json:"rules,omitempty"`                                  // the newest rules level that the agent supports; 0 counts as 1
 	Left          bool                   `protobuf:"varint,16,opt,name=left,proto3" json:"left,omitempty"`                                    // it leaves, and answers nobody any more: its last word
-	Session       bool                   `protobuf:"varint,17,opt,name=session,proto3" json:"session,omitempty"`                              // its app has a session with it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1979,13 +1919,6 @@ func (x *Report) GetRules() int32 {
 func (x *Report) GetLeft() bool {
 	if x != nil {
 		return x.Left
-	}
-	return false
-}
-
-func (x *Report) GetSession() bool {
-	if x != nil {
-		return x.Session
 	}
 	return false
 }
@@ -2217,7 +2150,7 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x06roster\x18\x01 \x01(\fR\x06roster\x12 \n" +
 	"\vcertificate\x18\x02 \x01(\fR\vcertificate\x12\x1c\n" +
 	"\tsignature\x18\x03 \x01(\fR\tsignature\"\x06\n" +
-	"\x04Gone\"\xa0\x06\n" +
+	"\x04Gone\"\xb1\x05\n" +
 	"\x06Roster\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12\x1e\n" +
@@ -2240,12 +2173,7 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"app_health\x18\r \x01(\v2\x1c.podesta.roster.v1.AppHealthR\tappHealth\x12<\n" +
 	"\x1alongest_lease_milliseconds\x18\x0e \x01(\x05R\x18longestLeaseMilliseconds\x12\x14\n" +
 	"\x05rules\x18\x0f \x01(\x05R\x05rules\x12<\n" +
-	"\x1alease_minimum_milliseconds\x18\x10 \x01(\x05R\x18leaseMinimumMilliseconds\x12>\n" +
-	"\bsessions\x18\x11 \x01(\x0e2\".podesta.roster.v1.Roster.SessionsR\bsessions\"-\n" +
-	"\bSessions\x12\r\n" +
-	"\tAS_BEFORE\x10\x00\x12\b\n" +
-	"\x04NONE\x10\x01\x12\b\n" +
-	"\x04OPEN\x10\x02\"\xb9\x03\n" +
+	"\x1alease_minimum_milliseconds\x18\x10 \x01(\x05R\x18leaseMinimumMilliseconds\"\xb9\x03\n" +
 	"\tAppHealth\x127\n" +
 	"\bhttp_get\x18\x01 \x01(\v2\x1a.podesta.roster.v1.HTTPGetH\x00R\ahttpGet\x12=\n" +
 	"\n" +
@@ -2276,7 +2204,7 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\x05voter\x18\x05 \x01(\bR\x05voter\x12\x19\n" +
 	"\bstate_id\x18\x06 \x01(\tR\astateId\x12\x18\n" +
 	"\acreated\x18\a \x01(\x03R\acreated\x12-\n" +
-	"\x12grace_milliseconds\x18\b \x01(\x05R\x11graceMilliseconds\"\xa2\x04\n" +
+	"\x12grace_milliseconds\x18\b \x01(\x05R\x11graceMilliseconds\"\x88\x04\n" +
 	"\x06Report\x12\x19\n" +
 	"\bstate_id\x18\x01 \x01(\tR\astateId\x12\x1e\n" +
 	"\n" +
@@ -2297,8 +2225,7 @@ const file_internal_roster_rosterpb_roster_proto_rawDesc = "" +
 	"\tgroup_uid\x18\r \x01(\tR\bgroupUid\x12#\n" +
 	"\rnot_candidate\x18\x0e \x01(\tR\fnotCandidate\x12\x14\n" +
 	"\x05rules\x18\x0f \x01(\x05R\x05rules\x12\x12\n" +
-	"\x04left\x18\x10 \x01(\bR\x04left\x12\x18\n" +
-	"\asession\x18\x11 \x01(\bR\asession\"K\n" +
+	"\x04left\x18\x10 \x01(\bR\x04left\"K\n" +
 	"\x03Row\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\tR\x05state\x12\x1a\n" +
@@ -2326,71 +2253,69 @@ func file_internal_roster_rosterpb_roster_proto_rawDescGZIP() []byte {
 	return file_internal_roster_rosterpb_roster_proto_rawDescData
 }
 
-var file_internal_roster_rosterpb_roster_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_internal_roster_rosterpb_roster_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_internal_roster_rosterpb_roster_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_internal_roster_rosterpb_roster_proto_goTypes = []any{
 	(Refusal_Code)(0),    // 0: podesta.roster.v1.Refusal.Code
-	(Roster_Sessions)(0), // 1: podesta.roster.v1.Roster.Sessions
-	(*ToManager)(nil),    // 2: podesta.roster.v1.ToManager
-	(*ByStranger)(nil),   // 3: podesta.roster.v1.ByStranger
-	(*ToAgent)(nil),      // 4: podesta.roster.v1.ToAgent
-	(*JoinRequest)(nil),  // 5: podesta.roster.v1.JoinRequest
-	(*JoinResponse)(nil), // 6: podesta.roster.v1.JoinResponse
-	(*Follow)(nil),       // 7: podesta.roster.v1.Follow
-	(*Held)(nil),         // 8: podesta.roster.v1.Held
-	(*Shown)(nil),        // 9: podesta.roster.v1.Shown
-	(*Ping)(nil),         // 10: podesta.roster.v1.Ping
-	(*Pong)(nil),         // 11: podesta.roster.v1.Pong
-	(*Refusal)(nil),      // 12: podesta.roster.v1.Refusal
-	(*Update)(nil),       // 13: podesta.roster.v1.Update
-	(*Hold)(nil),         // 14: podesta.roster.v1.Hold
-	(*ShowRequest)(nil),  // 15: podesta.roster.v1.ShowRequest
-	(*SignedRoster)(nil), // 16: podesta.roster.v1.SignedRoster
-	(*Gone)(nil),         // 17: podesta.roster.v1.Gone
-	(*Roster)(nil),       // 18: podesta.roster.v1.Roster
-	(*AppHealth)(nil),    // 19: podesta.roster.v1.AppHealth
-	(*Session)(nil),      // 20: podesta.roster.v1.Session
-	(*HTTPGet)(nil),      // 21: podesta.roster.v1.HTTPGet
-	(*TCPSocket)(nil),    // 22: podesta.roster.v1.TCPSocket
-	(*GRPCHealth)(nil),   // 23: podesta.roster.v1.GRPCHealth
-	(*Process)(nil),      // 24: podesta.roster.v1.Process
-	(*Report)(nil),       // 25: podesta.roster.v1.Report
-	(*Row)(nil),          // 26: podesta.roster.v1.Row
-	(*Election)(nil),     // 27: podesta.roster.v1.Election
+	(*ToManager)(nil),    // 1: podesta.roster.v1.ToManager
+	(*ByStranger)(nil),   // 2: podesta.roster.v1.ByStranger
+	(*ToAgent)(nil),      // 3: podesta.roster.v1.ToAgent
+	(*JoinRequest)(nil),  // 4: podesta.roster.v1.JoinRequest
+	(*JoinResponse)(nil), // 5: podesta.roster.v1.JoinResponse
+	(*Follow)(nil),       // 6: podesta.roster.v1.Follow
+	(*Held)(nil),         // 7: podesta.roster.v1.Held
+	(*Shown)(nil),        // 8: podesta.roster.v1.Shown
+	(*Ping)(nil),         // 9: podesta.roster.v1.Ping
+	(*Pong)(nil),         // 10: podesta.roster.v1.Pong
+	(*Refusal)(nil),      // 11: podesta.roster.v1.Refusal
+	(*Update)(nil),       // 12: podesta.roster.v1.Update
+	(*Hold)(nil),         // 13: podesta.roster.v1.Hold
+	(*ShowRequest)(nil),  // 14: podesta.roster.v1.ShowRequest
+	(*SignedRoster)(nil), // 15: podesta.roster.v1.SignedRoster
+	(*Gone)(nil),         // 16: podesta.roster.v1.Gone
+	(*Roster)(nil),       // 17: podesta.roster.v1.Roster
+	(*AppHealth)(nil),    // 18: podesta.roster.v1.AppHealth
+	(*Session)(nil),      // 19: podesta.roster.v1.Session
+	(*HTTPGet)(nil),      // 20: podesta.roster.v1.HTTPGet
+	(*TCPSocket)(nil),    // 21: podesta.roster.v1.TCPSocket
+	(*GRPCHealth)(nil),   // 22: podesta.roster.v1.GRPCHealth
+	(*Process)(nil),      // 23: podesta.roster.v1.Process
+	(*Report)(nil),       // 24: podesta.roster.v1.Report
+	(*Row)(nil),          // 25: podesta.roster.v1.Row
+	(*Election)(nil),     // 26: podesta.roster.v1.Election
 }
 var file_internal_roster_rosterpb_roster_proto_depIdxs = []int32{
-	5,  // 0: podesta.roster.v1.ToManager.join:type_name -> podesta.roster.v1.JoinRequest
-	7,  // 1: podesta.roster.v1.ToManager.follow:type_name -> podesta.roster.v1.Follow
-	25, // 2: podesta.roster.v1.ToManager.report:type_name -> podesta.roster.v1.Report
-	8,  // 3: podesta.roster.v1.ToManager.held:type_name -> podesta.roster.v1.Held
-	10, // 4: podesta.roster.v1.ToManager.ping:type_name -> podesta.roster.v1.Ping
-	5,  // 5: podesta.roster.v1.ByStranger.join:type_name -> podesta.roster.v1.JoinRequest
-	7,  // 6: podesta.roster.v1.ByStranger.follow:type_name -> podesta.roster.v1.Follow
-	6,  // 7: podesta.roster.v1.ToAgent.joined:type_name -> podesta.roster.v1.JoinResponse
-	13, // 8: podesta.roster.v1.ToAgent.update:type_name -> podesta.roster.v1.Update
-	9,  // 9: podesta.roster.v1.ToAgent.shown:type_name -> podesta.roster.v1.Shown
-	11, // 10: podesta.roster.v1.ToAgent.pong:type_name -> podesta.roster.v1.Pong
-	12, // 11: podesta.roster.v1.ToAgent.ended:type_name -> podesta.roster.v1.Refusal
-	12, // 12: podesta.roster.v1.JoinResponse.refused:type_name -> podesta.roster.v1.Refusal
-	12, // 13: podesta.roster.v1.Shown.refused:type_name -> podesta.roster.v1.Refusal
+	4,  // 0: podesta.roster.v1.ToManager.join:type_name -> podesta.roster.v1.JoinRequest
+	6,  // 1: podesta.roster.v1.ToManager.follow:type_name -> podesta.roster.v1.Follow
+	24, // 2: podesta.roster.v1.ToManager.report:type_name -> podesta.roster.v1.Report
+	7,  // 3: podesta.roster.v1.ToManager.held:type_name -> podesta.roster.v1.Held
+	9,  // 4: podesta.roster.v1.ToManager.ping:type_name -> podesta.roster.v1.Ping
+	4,  // 5: podesta.roster.v1.ByStranger.join:type_name -> podesta.roster.v1.JoinRequest
+	6,  // 6: podesta.roster.v1.ByStranger.follow:type_name -> podesta.roster.v1.Follow
+	5,  // 7: podesta.roster.v1.ToAgent.joined:type_name -> podesta.roster.v1.JoinResponse
+	12, // 8: podesta.roster.v1.ToAgent.update:type_name -> podesta.roster.v1.Update
+	8,  // 9: podesta.roster.v1.ToAgent.shown:type_name -> podesta.roster.v1.Shown
+	10, // 10: podesta.roster.v1.ToAgent.pong:type_name -> podesta.roster.v1.Pong
+	11, // 11: podesta.roster.v1.ToAgent.ended:type_name -> podesta.roster.v1.Refusal
+	11, // 12: podesta.roster.v1.JoinResponse.refused:type_name -> podesta.roster.v1.Refusal
+	11, // 13: podesta.roster.v1.Shown.refused:type_name -> podesta.roster.v1.Refusal
 	0,  // 14: podesta.roster.v1.Refusal.code:type_name -> podesta.roster.v1.Refusal.Code
-	17, // 15: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
-	15, // 16: podesta.roster.v1.Update.show:type_name -> podesta.roster.v1.ShowRequest
-	14, // 17: podesta.roster.v1.Update.hold:type_name -> podesta.roster.v1.Hold
-	24, // 18: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
-	19, // 19: podesta.roster.v1.Roster.app_health:type_name -> podesta.roster.v1.AppHealth
-	1,  // 20: podesta.roster.v1.Roster.sessions:type_name -> podesta.roster.v1.Roster.Sessions
-	21, // 21: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
-	22, // 22: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
-	23, // 23: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
-	20, // 24: podesta.roster.v1.AppHealth.session:type_name -> podesta.roster.v1.Session
-	26, // 25: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
-	27, // 26: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	16, // 15: podesta.roster.v1.Update.gone:type_name -> podesta.roster.v1.Gone
+	14, // 16: podesta.roster.v1.Update.show:type_name -> podesta.roster.v1.ShowRequest
+	13, // 17: podesta.roster.v1.Update.hold:type_name -> podesta.roster.v1.Hold
+	23, // 18: podesta.roster.v1.Roster.processes:type_name -> podesta.roster.v1.Process
+	18, // 19: podesta.roster.v1.Roster.app_health:type_name -> podesta.roster.v1.AppHealth
+	20, // 20: podesta.roster.v1.AppHealth.http_get:type_name -> podesta.roster.v1.HTTPGet
+	21, // 21: podesta.roster.v1.AppHealth.tcp_socket:type_name -> podesta.roster.v1.TCPSocket
+	22, // 22: podesta.roster.v1.AppHealth.grpc:type_name -> podesta.roster.v1.GRPCHealth
+	19, // 23: podesta.roster.v1.AppHealth.session:type_name -> podesta.roster.v1.Session
+	25, // 24: podesta.roster.v1.Report.table:type_name -> podesta.roster.v1.Row
+	26, // 25: podesta.roster.v1.Report.last_election:type_name -> podesta.roster.v1.Election
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_internal_roster_rosterpb_roster_proto_init() }
@@ -2434,7 +2359,7 @@ func file_internal_roster_rosterpb_roster_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_internal_roster_rosterpb_roster_proto_rawDesc), len(file_internal_roster_rosterpb_roster_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      1,
 			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   0,
