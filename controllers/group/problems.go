@@ -24,80 +24,70 @@ type problem struct{ reason, message string }
 
 // problems are all that is wrong, the gravest first.
 func problems(f findings) []problem {
-	crashed := inState(f.rows, v1.ProcessCrashed)
 	missing := names(f.processes, process.neverSeen)
-	var unknown []string
-	for _, row := range f.rows {
+	all := []problem{
+		{"ProcessesCrashed", does(f, inState(f.rows, v1.ProcessCrashed), "has", "have", "crashed")},
+		{"ProcessesNotAnswering", does(f, inState(f.rows, v1.ProcessNotAnswering), "does", "do",
+			"not answer, but may still run")},
+		{"ViewsDiffer", differentViews(f)},
+		{reasonNotLinked, missingLinks(f)},
+		{reasonContainersFailing, failingContainers(f)},
+		{reasonAgentMissing, missingAgents(f)},
+		{"ProcessesUnknown", does(f, unknown(f.rows, missing), "does", "do",
+			"not report to the manager")},
+		{"ProcessesMissing", neverThere(missing)},
+		{reasonRulesUnsupported, unsupportedAgents(f)},
+		{reasonPodsMislabelled, f.strays},
+		{reasonTrustNotRestored, f.trust},
+		{reasonForgetIgnored, f.step.forgetIgnored},
+		{reasonStepDownIgnored, f.step.stepDownIgnored},
+		{reasonAdoptIgnored, f.step.adoptIgnored},
+		{reasonWitnessRefused, refusedWitnesses(f)},
+		{reasonWitnessWanted, wantsWitness(f)},
+		{reasonPriorityDefaulted, defaultedPriorities(f)},
+		{reasonTimingAdjusted, adjustedTiming(f.group)},
+	}
+	return slices.DeleteFunc(all, func(p problem) bool { return p.message == "" })
+}
+
+// does says what processes do, in the singular or plural; empty: there are none.
+func does(f findings, who []string, one, many, what string) string {
+	if len(who) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %s %s", withTrouble(who, f.processes), plural(len(who), one, many), what)
+}
+
+func differentViews(f findings) string {
+	if f.choice.views <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("the processes that report name %d different coordinators", f.choice.views)
+}
+
+func failingContainers(f findings) string {
+	if len(f.failing) == 0 {
+		return ""
+	}
+	return "containers fail in " + strings.Join(f.failing, ", ")
+}
+
+// unknown are the processes that have pods with agents, and do not report.
+func unknown(rows []v1.ProcessStatus, missing []string) (all []string) {
+	for _, row := range rows {
 		if row.State == v1.ProcessUnknown && row.Agent != v1.AgentMissing &&
 			!slices.Contains(missing, row.Name) {
-			unknown = append(unknown, row.Name)
+			all = append(all, row.Name)
 		}
 	}
-	var all []problem
-	if len(crashed) > 0 {
-		all = append(all, problem{"ProcessesCrashed", fmt.Sprintf("%s %s crashed",
-			withTrouble(crashed, f.processes), plural(len(crashed), "has", "have"))})
-	}
-	if silent := inState(f.rows, v1.ProcessNotAnswering); len(silent) > 0 {
-		all = append(all, problem{"ProcessesNotAnswering",
-			fmt.Sprintf("%s %s not answer, but may still run", withTrouble(silent, f.processes),
-				plural(len(silent), "does", "do"))})
-	}
-	if f.choice.views > 1 {
-		all = append(all, problem{"ViewsDiffer",
-			fmt.Sprintf("the processes that report name %d different coordinators",
-				f.choice.views)})
-	}
-	if message := missingLinks(f); message != "" {
-		all = append(all, problem{reasonNotLinked, message})
-	}
-	if len(f.failing) > 0 {
-		all = append(all, problem{reasonContainersFailing,
-			"containers fail in " + strings.Join(f.failing, ", ")})
-	}
-	if message := missingAgents(f); message != "" {
-		all = append(all, problem{reasonAgentMissing, message})
-	}
-	if len(unknown) > 0 {
-		all = append(all, problem{"ProcessesUnknown",
-			fmt.Sprintf("%s %s not report to the manager", withTrouble(unknown, f.processes),
-				plural(len(unknown), "does", "do"))})
-	}
-	if len(missing) > 0 {
-		all = append(all, problem{"ProcessesMissing",
-			fmt.Sprintf("the spec names %s, and there has been no such pod", enumerate(missing))})
-	}
-	if message := unsupportedAgents(f); message != "" {
-		all = append(all, problem{reasonRulesUnsupported, message})
-	}
-	if f.strays != "" {
-		all = append(all, problem{reasonPodsMislabelled, f.strays})
-	}
-	if f.trust != "" {
-		all = append(all, problem{reasonTrustNotRestored, f.trust})
-	}
-	if f.step.forgetIgnored != "" {
-		all = append(all, problem{reasonForgetIgnored, f.step.forgetIgnored})
-	}
-	if f.step.stepDownIgnored != "" {
-		all = append(all, problem{reasonStepDownIgnored, f.step.stepDownIgnored})
-	}
-	if f.step.adoptIgnored != "" {
-		all = append(all, problem{reasonAdoptIgnored, f.step.adoptIgnored})
-	}
-	if message := refusedWitnesses(f); message != "" {
-		all = append(all, problem{reasonWitnessRefused, message})
-	}
-	if message := wantsWitness(f); message != "" {
-		all = append(all, problem{reasonWitnessWanted, message})
-	}
-	if message := defaultedPriorities(f); message != "" {
-		all = append(all, problem{reasonPriorityDefaulted, message})
-	}
-	if message := adjustedTiming(f.group); message != "" {
-		all = append(all, problem{reasonTimingAdjusted, message})
-	}
 	return all
+}
+
+func neverThere(missing []string) string {
+	if len(missing) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the spec names %s, and there has been no such pod", enumerate(missing))
 }
 
 // problemEvents tells of problems that only a person can solve, once, as long as their messages
