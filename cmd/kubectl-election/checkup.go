@@ -80,7 +80,7 @@ func (c *checkup) begin(seen map[types.NamespacedName]*v1.ElectionGroup) {
 		if question.current.Stale && err == nil {
 			question.current.Agents = said.Agents
 			if ask {
-				question.current.Agents = c.agents(g)
+				question.current.Agents = c.agents(c.ctx, g)
 			}
 		}
 		if question.had != "" && !question.current.Stale {
@@ -107,8 +107,8 @@ func (c *checkup) end(result looked, seen map[types.NamespacedName]*v1.ElectionG
 
 // agents asks the agents of a group whom they follow. They have less time than otherwise: the next
 // question waits.
-func (c *checkup) agents(g *v1.ElectionGroup) *display.Agents {
-	ctx, cancel := context.WithTimeout(c.ctx, checkTime)
+func (c *checkup) agents(ctx context.Context, g *v1.ElectionGroup) *display.Agents {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()
 	return askViews(ctx, c.watcher.ask, g, io.Discard)
 }

@@ -86,19 +86,7 @@ func newStatusCommand(in surroundings, at *cluster) *cobra.Command {
 				at:           at,
 			}
 			if watching {
-				ask, err := in.views(at)
-				if err != nil {
-					return err
-				}
-				w := watcher{
-					kube:  kube,
-					which: which,
-					show:  s.forWatch(),
-					notes: c.ErrOrStderr(),
-					pulse: pulse{lookout: lookout{kube, at.system, in.now}},
-					ask:   ask,
-				}
-				return w.run(c.Context())
+				return s.watch(c, kube)
 			}
 			if len(args) > 1 {
 				return s.some(c, kube, args)
@@ -116,6 +104,23 @@ func newStatusCommand(in surroundings, at *cluster) *cobra.Command {
 	command.ValidArgsFunction = groupNames(in, at)
 	completeFormats(command, "wide", "json", "yaml", "name")
 	return command
+}
+
+// watch shows every change, until it is interrupted.
+func (s shower) watch(c *cobra.Command, kube apiClient) error {
+	ask, err := s.surroundings.views(s.at)
+	if err != nil {
+		return err
+	}
+	w := watcher{
+		kube:  kube,
+		which: s.which,
+		show:  s.forWatch(),
+		notes: c.ErrOrStderr(),
+		pulse: pulse{lookout: lookout{kube, s.at.system, s.surroundings.now}},
+		ask:   ask,
+	}
+	return w.run(c.Context())
 }
 
 // readGroups returns the groups, and the version at which a watch may begin. The notes say that it
