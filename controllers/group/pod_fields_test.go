@@ -28,8 +28,9 @@ func readings(pod *corev1.Pod) map[string]any {
 		"hasAgent":    hasAgent(pod),
 		"nothingRuns": nothingRuns(pod),
 		"trouble":     trouble(pod),
-		"failing":     fmt.Sprint(failing(process{pod: pod}, v1.ProcessStatus{State: v1.ProcessNormal}, time.Unix(1e9, 0))),
-		"workloadOf":  workloadOf(pod),
+		"failing": fmt.Sprint(failing(process{pod: pod},
+			v1.ProcessStatus{State: v1.ProcessNormal}, time.Unix(1e9, 0))),
+		"workloadOf": workloadOf(pod),
 	}
 }
 

@@ -18,8 +18,9 @@ const reasonContainersFailing = "ContainersFailing"
 // app that ends again and again runs for a moment in between.
 const steadyAfter = 2 * time.Minute
 
-// failing returns which containers beside an agent fail, such as the app, and why, if the process
-// runs; and when time alone would change that. A pod that is to end stops them one by one.
+// failing names the containers that fail beside the agent of a process that runs, such as the app,
+// and says why. Time alone changes that after recheck; 0: never. A pod that is to end stops its
+// containers one by one, so it has none that fail.
 func failing(p process, row v1.ProcessStatus, now time.Time) (why string, recheck time.Duration) {
 	runs := row.State == v1.ProcessNormal || row.State == v1.ProcessCoordinator
 	if !runs && p.agent != v1.AgentMissing || departing(p.pod) {
@@ -28,16 +29,16 @@ func failing(p process, row v1.ProcessStatus, now time.Time) (why string, rechec
 	var all []string
 	for _, c := range slices.Concat(p.pod.Status.InitContainerStatuses,
 		p.pod.Status.ContainerStatuses) {
-		said, last := containerTrouble(c), c.LastTerminationState.Terminated
-		if c.State.Running != nil && c.RestartCount > 1 && last != nil {
-			left := min(steadyAfter-now.Sub(c.State.Running.StartedAt.Time), steadyAfter)
-			if left > 0 {
-				said = fmt.Sprintf("%s: runs again after %s, %d restarts", c.Name, ending(last),
-					c.RestartCount)
-				recheck = sooner(recheck, left)
-			}
+		if c.Name == v1.AgentContainer {
+			continue
 		}
-		if said != "" && c.Name != v1.AgentContainer {
+		said, left := containerTrouble(c), unsteady(c, now)
+		if left > 0 {
+			said = fmt.Sprintf("%s: runs again after %s, %d restarts", c.Name,
+				ending(c.LastTerminationState.Terminated), c.RestartCount)
+			recheck = sooner(recheck, left)
+		}
+		if said != "" {
 			all = append(all, said)
 		}
 	}
@@ -45,6 +46,16 @@ func failing(p process, row v1.ProcessStatus, now time.Time) (why string, rechec
 		return "", 0
 	}
 	return fmt.Sprintf("%s (%s)", p.name, strings.Join(all, ", ")), recheck
+}
+
+// unsteady returns for how long a container that runs again still counts as one that fails; 0: it
+// does not.
+func unsteady(c corev1.ContainerStatus, now time.Time) time.Duration {
+	if c.State.Running == nil || c.RestartCount <= 1 || c.LastTerminationState.Terminated == nil {
+		return 0
+	}
+	// The node's clock may be ahead of this one.
+	return max(0, min(steadyAfter, steadyAfter-now.Sub(c.State.Running.StartedAt.Time)))
 }
 
 // trouble returns what Kubernetes says of a pod that does not work: which containers do not run,

@@ -19,7 +19,8 @@ func TestContainersThatFailBesideTheAgent(t *testing.T) {
 	const says = "containers fail in p-1 (app: CrashLoopBackOff after exit code 3, 7 restarts)"
 	backOff := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
 	runsFor := func(d time.Duration) corev1.ContainerState {
-		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(noon.Add(-d))}}
+		started := metav1.NewTime(noon.Add(-d))
+		return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: started}}
 	}
 	for name, test := range map[string]struct {
 		change func(*scene)

@@ -241,9 +241,10 @@ func silenceMajority(all []process) {
 			continue
 		}
 		p.mute = p.mute || slices.ContainsFunc(all, func(q process) bool {
-			return q.connected() && q.name != p.name && q.shows(p.name) == roster.NotAnswering &&
-				!failed(p.shows(q.name)) && (q.seen.Report.LeaseState == roster.LeaseNoMajority ||
-				q.name == p.follows() && !q.claims())
+			knows := q.connected() && q.name != p.name &&
+				(q.seen.Report.LeaseState == roster.LeaseNoMajority ||
+					q.name == p.follows() && !q.claims())
+			return knows && q.shows(p.name) == roster.NotAnswering && !failed(p.shows(q.name))
 		})
 	}
 }
