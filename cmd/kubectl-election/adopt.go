@@ -100,7 +100,7 @@ func adopt(ctx context.Context, o operation, status bool) error {
 // stillAsShown returns an error if the request would be another one by now. A person has thought
 // about it meanwhile.
 func stillAsShown(ctx context.Context, o operation, status bool, asked v1.AdoptRequest) error {
-	group, _, err := o.read(ctx)
+	group, err := o.fetch(ctx)
 	if err != nil {
 		return err
 	}

@@ -105,8 +105,8 @@ func (c *checkup) end(result looked, seen map[types.NamespacedName]*v1.ElectionG
 	return false
 }
 
-// agents asks the agents of a group whom they follow. They have less time than otherwise: the next
-// question waits.
+// agents asks the agents of a group which coordinator they follow. They get less time than a
+// command gives them, because the next checkup waits for their answers.
 func (c *checkup) agents(ctx context.Context, g *v1.ElectionGroup) *display.Agents {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()

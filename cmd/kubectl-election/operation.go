@@ -39,10 +39,14 @@ func (s surroundings) operate(c *cobra.Command, at *cluster, group string,
 	}, err
 }
 
-// read reads the group, and how current that is.
+// fetch reads the group alone.
+func (o *operation) fetch(ctx context.Context) (*v1.ElectionGroup, error) {
+	return readGroup(ctx, o.kube, reading{namespace: o.key.Namespace, name: o.key.Name}, o.notes)
+}
+
+// read reads the group, and finds out how current its status is.
 func (o *operation) read(ctx context.Context) (*v1.ElectionGroup, display.Current, error) {
-	which := reading{namespace: o.key.Namespace, name: o.key.Name}
-	group, err := readGroup(ctx, o.kube, which, o.notes)
+	group, err := o.fetch(ctx)
 	if err != nil {
 		return nil, display.Current{}, err
 	}

@@ -31,7 +31,7 @@ type written struct {
 	group *v1.ElectionGroup
 	stale bool
 	says  *display.Agents // what the agents said of it
-	// line is empty for JSON and YAML, whose ages always differ: there the version is compared.
+	// line is empty for JSON and YAML. Their ages always differ, so the versions are compared.
 	line string
 }
 

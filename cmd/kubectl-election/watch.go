@@ -26,7 +26,7 @@ type watcher struct {
 	show  audience
 	notes io.Writer
 	pulse pulse
-	ask   views // whom agents follow, of a group that nobody updates
+	ask   views // asks agents which coordinator they follow, if nobody updates the group
 
 	current display.Current // as the last look has it
 }
