@@ -96,8 +96,8 @@ type asking struct {
 }
 
 // ask asks the app if it is time to. The error says that the app has not answered in time, or has
-// gone. It counts how often it has asked, and not the time: an agent that stood still, or whose
-// machine was suspended, could not ask meanwhile.
+// gone. It counts questions and not time: an agent could not ask while it stood still, or while its
+// machine was suspended.
 func (q *asking) ask(now lease.Instant, longest time.Duration, say say) error {
 	if q.awaited == nil || now < q.next {
 		return nil

@@ -104,9 +104,9 @@ func (s *Session) Cut() {
 	s.ledger.tell()
 }
 
-// endAfter ends a session on which something could not be sent. If the app's end of the connection
-// is closed, the app has gone, or has given its permission up. An app that only does not read may
-// do so later, and rely on what it was told then.
+// endAfter ends a session after an error of sending. If the app's end of the connection is closed,
+// the app has gone, or has given its permission up. Otherwise the app may only be slow to read. It
+// relies on the last permission when it reads on.
 func (s *Session) endAfter(err error) {
 	if errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) {
 		s.Close()

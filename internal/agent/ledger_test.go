@@ -21,15 +21,18 @@ import (
 // An app that goes gives up what it was told. An app whose session the agent cuts, because it did
 // not read on, may wake up and read what permits it: the lease waits for that deadline (LH6).
 func TestWhoEndsASession(t *testing.T) {
+	writing := func(err error) error {
+		return &net.OpError{Op: "write", Err: os.NewSyscallError("write", err)}
+	}
 	for _, c := range []struct {
 		name   string
 		err    error // of the first event; nil: the app reads it, and goes
 		relies bool
 	}{
 		{"the app goes", nil, false},
-		{"the app has gone when something is sent", &net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.EPIPE)}, false},
-		{"the app has gone without reading", &net.OpError{Op: "write", Err: os.NewSyscallError("write", syscall.ECONNRESET)}, false},
-		{"the app does not read on", &net.OpError{Op: "write", Err: os.ErrDeadlineExceeded}, true},
+		{"the app has gone when something is sent", writing(syscall.EPIPE), false},
+		{"the app has gone without reading", writing(syscall.ECONNRESET), false},
+		{"the app does not read on", writing(os.ErrDeadlineExceeded), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := NewLedger(ClocksFunc(func() lease.Reading { return lease.Reading{Boot: time.Hour} }))

@@ -151,7 +151,8 @@ func TestTraceShowsTheReason(t *testing.T) {
 		{Coordinator: "p-2", From: "p-1", Reason: "Preempted"},
 		{Coordinator: "p-2", From: "p-1", Reason: "Rolled", Initiator: "p-1"},
 	} {
-		if got := Trace("shop/g", []trace.Picture{p}, Options{}); !strings.Contains(got, "  reason     "+p.Reason+"\n") {
+		got := Trace("shop/g", []trace.Picture{p}, Options{})
+		if !strings.Contains(got, "  reason     "+p.Reason+"\n") {
 			t.Errorf("%s", got)
 		}
 	}
