@@ -87,8 +87,7 @@ func conditionFields(all []corev1.PodCondition) (some []corev1.PodCondition) {
 	return some
 }
 
-// statusFields keeps which containers run, wait or have ended, why, since when, and how
-// often they restarted.
+// statusFields keeps which containers run, wait or have ended, why, and how often they restarted.
 func statusFields(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 	some := make([]corev1.ContainerStatus, len(all))
 	for i := range all {
@@ -105,7 +104,7 @@ func statusFields(all []corev1.ContainerStatus) []corev1.ContainerStatus {
 func stateFields(state corev1.ContainerState) (kept corev1.ContainerState) {
 	switch {
 	case state.Running != nil:
-		kept.Running = &corev1.ContainerStateRunning{StartedAt: state.Running.StartedAt}
+		kept.Running = &corev1.ContainerStateRunning{}
 	case state.Terminated != nil:
 		kept.Terminated = &corev1.ContainerStateTerminated{
 			Reason:   state.Terminated.Reason,

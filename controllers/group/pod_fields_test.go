@@ -28,9 +28,8 @@ func readings(pod *corev1.Pod) map[string]any {
 		"hasAgent":    hasAgent(pod),
 		"nothingRuns": nothingRuns(pod),
 		"trouble":     trouble(pod),
-		"failing": fmt.Sprint(failing(process{pod: pod},
-			v1.ProcessStatus{State: v1.ProcessNormal}, time.Unix(1e9, 0))),
-		"workloadOf": workloadOf(pod),
+		"failing":     failing(process{pod: pod}, v1.ProcessStatus{State: v1.ProcessNormal}),
+		"workloadOf":  workloadOf(pod),
 	}
 }
 
@@ -64,13 +63,7 @@ func somePods() map[string]*corev1.Pod {
 	}
 	pods := map[string]*corev1.Pod{}
 	for name, edit := range map[string]func(*corev1.Pod){
-		"new": func(*corev1.Pod) {},
-		"runs again": func(pod *corev1.Pod) {
-			states(running, running)(pod)
-			pod.Status.ContainerStatuses[0].RestartCount = 9
-			pod.Status.ContainerStatuses[0].LastTerminationState = over
-			pod.Status.ContainerStatuses[0].State.Running.StartedAt = metav1.Unix(1e9-30, 0)
-		},
+		"new":         func(*corev1.Pod) {},
 		"young":       func(pod *corev1.Pod) { pod.CreationTimestamp = metav1.Unix(2e9, 0) },
 		"running":     states(running, running),
 		"crashing":    states(crashing, running),

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -14,48 +13,24 @@ import (
 // reasonContainersFailing is a reason of condition Degraded.
 const reasonContainersFailing = "ContainersFailing"
 
-// steadyAfter is how long a container runs until it counts as one that does not fail any more. An
-// app that ends again and again runs for a moment in between.
-const steadyAfter = 2 * time.Minute
-
 // failing names the containers that fail beside the agent of a process that runs, such as the app,
-// and says why. Time alone changes that after recheck; 0: never. A pod that is to end stops its
-// containers one by one, so it has none that fail.
-func failing(p process, row v1.ProcessStatus, now time.Time) (why string, recheck time.Duration) {
+// and says why. A pod that is to end stops its containers one by one, so it has none that fail.
+func failing(p process, row v1.ProcessStatus) string {
 	runs := row.State == v1.ProcessNormal || row.State == v1.ProcessCoordinator
 	if !runs && p.agent != v1.AgentMissing || departing(p.pod) {
-		return "", 0
+		return ""
 	}
 	var all []string
 	for _, c := range slices.Concat(p.pod.Status.InitContainerStatuses,
 		p.pod.Status.ContainerStatuses) {
-		if c.Name == v1.AgentContainer {
-			continue
-		}
-		said, left := containerTrouble(c), unsteady(c, now)
-		if left > 0 {
-			said = fmt.Sprintf("%s: runs again after %s, %d restarts", c.Name,
-				ending(c.LastTerminationState.Terminated), c.RestartCount)
-			recheck = sooner(recheck, left)
-		}
-		if said != "" {
-			all = append(all, said)
+		if why := containerTrouble(c); why != "" && c.Name != v1.AgentContainer {
+			all = append(all, why)
 		}
 	}
 	if len(all) == 0 {
-		return "", 0
+		return ""
 	}
-	return fmt.Sprintf("%s (%s)", p.name, strings.Join(all, ", ")), recheck
-}
-
-// unsteady returns for how long a container that runs again still counts as one that fails; 0: it
-// does not.
-func unsteady(c corev1.ContainerStatus, now time.Time) time.Duration {
-	if c.State.Running == nil || c.RestartCount <= 1 || c.LastTerminationState.Terminated == nil {
-		return 0
-	}
-	// The node's clock may be ahead of this one.
-	return max(0, min(steadyAfter, steadyAfter-now.Sub(c.State.Running.StartedAt.Time)))
+	return fmt.Sprintf("%s (%s)", p.name, strings.Join(all, ", "))
 }
 
 // trouble returns what Kubernetes says of a pod that does not work: which containers do not run,

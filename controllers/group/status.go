@@ -95,11 +95,10 @@ func decideStatus(o observation, step rosterDecision) statusDecision {
 	for _, p := range all {
 		row, recheck := rowOf(p, chosen, o.now)
 		d.status.Processes = append(d.status.Processes, row)
-		why, steady := failing(p, row, o.now)
-		if why != "" {
+		if why := failing(p, row); why != "" {
 			fail = append(fail, why)
 		}
-		d.recheck = sooner(sooner(d.recheck, recheck), steady)
+		d.recheck = sooner(d.recheck, recheck)
 	}
 	reporting := reportingVoters(d.status.Processes, o.published.Roster)
 	if voters := len(votersIn(o.published.Roster)); guarded(o.group) && voters > 0 {

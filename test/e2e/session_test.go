@@ -32,6 +32,7 @@ func TestSessionsThatOpenLate(t *testing.T) {
 	ctx, die := context.WithCancel(t.Context())
 	first := g.ask(ctx, g.podName(0), "/v1/session")
 	g.agree(g.podName(0))
+	g.shows(g.podName(0))
 	second := g.ask(t.Context(), g.podName(1), "/v1/session")
 	defer second.Body.Close()
 	die()
