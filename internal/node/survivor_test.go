@@ -125,6 +125,26 @@ func TestTheLeaseholderShowsWhoStandsStill(t *testing.T) {
 	}
 }
 
+// A process that is no candidate does not answer an ELECTION, as if it had failed. It answers the
+// leaseholder's renewals, so the leaseholder shows it as it is.
+func TestWhoAnswersRenewalsIsNormal(t *testing.T) {
+	p := join(t, 3, 1)
+	for begun := p.now; p.now < begun+10*time.Second; {
+		p.now += 50 * ms
+		p.step(t, node.Event{Type: node.Tick})
+		p.answer(t, lease.PreVote, lease.Vote, lease.Renew)
+	}
+	v := p.node.View()
+	if v.Coordinator != "P1" {
+		t.Fatalf("%q coordinates", v.Coordinator)
+	}
+	for _, e := range v.Table {
+		if e.Name != "P1" && e.Status != election.Normal {
+			t.Errorf("%s is %s", e.Name, e.Status)
+		}
+	}
+}
+
 // Of five, three stand still: those that answer nobody are all shown so, by a leaseholder that loses
 // its lease over that, without a break, and by a process that finds no majority.
 func TestWhoFindsNoMajorityShowsWhoStandsStill(t *testing.T) {

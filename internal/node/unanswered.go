@@ -17,6 +17,7 @@ type unanswered struct {
 	since    lease.Instant // when the oldest was sent, or when this process stood still after that
 	renewals int
 	silent   bool // for so long that the process counts as not answering
+	answers  bool // it has answered, and is not silent since
 }
 
 // missedRenewals is how many renewals in a row are missing at least.
@@ -37,7 +38,7 @@ func (n *Node) renewed(name string) {
 	}
 	late := n.now.Boot-u.since >= n.detector.T()+missedRenewals*n.roster.Heartbeat
 	if !u.silent && late && u.renewals >= missedRenewals {
-		u.silent, n.tableStale, n.stirred = true, true, true
+		u.silent, u.answers, n.tableStale, n.stirred = true, false, true, true
 	}
 	u.renewals++
 }
@@ -45,8 +46,8 @@ func (n *Node) renewed(name string) {
 // answeredRenewal notes that a process answers.
 func (n *Node) answeredRenewal(name string) {
 	if u := n.peers.unanswered[name]; u != nil {
-		n.tableStale, n.stirred = n.tableStale || u.silent, n.stirred || u.silent
-		*u = unanswered{}
+		n.tableStale, n.stirred = n.tableStale || !u.answers, n.stirred || !u.answers
+		*u = unanswered{answers: true}
 	}
 }
 
@@ -66,6 +67,13 @@ func (n *Node) forgiveSilence(late time.Duration) {
 func (n *Node) ignoresRenewals(name string) bool {
 	u := n.peers.unanswered[name]
 	return u != nil && u.silent
+}
+
+// answersRenewals reports whether a process answers this leaseholder over an open link. A process
+// that is no candidate does not answer an ELECTION, as if it had failed, but it answers renewals.
+func (n *Node) answersRenewals(name string) bool {
+	u := n.peers.unanswered[name]
+	return u != nil && u.answers && n.election.Linked(name)
 }
 
 // keepUnheard keeps the processes that did not answer this leaseholder when its lease is over.

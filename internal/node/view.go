@@ -88,7 +88,11 @@ func (n *Node) newTable(coordinator string) (table []election.Entry, changed boo
 			n.table[i].Status = NotAnswering
 		}
 		_, ended := slices.BinarySearch(n.peers.ended, e.Name)
-		if e.Status == election.Crashed && !ended {
+		switch {
+		case e.Status != election.Crashed || ended:
+		case n.answersRenewals(e.Name):
+			n.table[i].Status = election.Normal
+		default:
 			n.table[i].Status = NotAnswering
 		}
 	}
